@@ -1,0 +1,107 @@
+/**
+ * Every error class of the library and its code, on one page. (`Fault`, the rejection of `executeBang`, carries a
+ * result and lives beside it.)
+ *
+ * Each class is recognised by a brand and not by identity, so that `instanceof` and the guards also hold when two copies
+ * of the package meet in one process.
+ */
+
+/** One thing that is wrong with an input or an output, and where. */
+export interface Issue {
+  readonly message: string;
+  /** Keys from the outside in; empty for the value itself. */
+  readonly path: readonly PropertyKey[];
+}
+
+/** The root of all errors made here. `code` names the kind, for programs; the message is for people. */
+export abstract class TaskwrightError extends Error {
+  abstract readonly code: string;
+}
+
+/** A programmer's mistake in a task, its options or the configuration. The only thing that `execute` rejects with. */
+export class DefinitionError extends TaskwrightError {
+  readonly code = "definition";
+}
+
+/** A halt (`this.skip()` and its like) on a task that has already answered: nobody is left to hear it. */
+export class FinishedTaskError extends TaskwrightError {
+  readonly code = "finished_task";
+}
+
+/** A middleware or an `around_execution` callback that called `next` twice, or never and gave no outcome. */
+export class NextError extends TaskwrightError {
+  readonly code = "next";
+}
+
+/** What `this.fail()` puts into `result.error`. */
+export class FailError extends TaskwrightError {
+  readonly code = "failed";
+}
+
+/** Stands in for a thrown value that is no Error, which becomes its `cause`. */
+export class ThrownValueError extends TaskwrightError {
+  readonly code = "thrown_value";
+}
+
+/** The input did not fit the schema; `work` was not entered. */
+export class InvalidInputError extends TaskwrightError {
+  readonly code = "invalid_input";
+  readonly issues: readonly Issue[];
+
+  constructor(message: string, issues: readonly Issue[]) {
+    super(message);
+    this.issues = issues;
+  }
+}
+
+/** `work` ended well, but what it returned does not fit the output schema. */
+export class InvalidOutputError extends TaskwrightError {
+  readonly code = "invalid_output";
+  readonly issues: readonly Issue[];
+
+  constructor(message: string, issues: readonly Issue[]) {
+    super(message);
+    this.issues = issues;
+  }
+}
+
+/** The caller's signal, or the run around this one, called the run off. `cause` is the signal's reason. */
+export class AbortedError extends TaskwrightError {
+  readonly code = "aborted";
+}
+
+brand(TaskwrightError, "TaskwrightError");
+brand(DefinitionError, "DefinitionError");
+brand(FinishedTaskError, "FinishedTaskError");
+brand(NextError, "NextError");
+brand(FailError, "FailError");
+brand(ThrownValueError, "ThrownValueError");
+brand(InvalidInputError, "InvalidInputError");
+brand(InvalidOutputError, "InvalidOutputError");
+brand(AbortedError, "AbortedError");
+
+/** Is this one of our errors, whichever copy of the package made it? */
+export function isTaskwrightError(value: unknown): value is TaskwrightError {
+  return value instanceof TaskwrightError;
+}
+
+/** Is this a programmer's mistake, whichever copy of the package reported it? */
+export function isDefinitionError(value: unknown): value is DefinitionError {
+  return value instanceof DefinitionError;
+}
+
+/**
+ * Gives an error class a name that minifiers leave alone, and an `instanceof` that asks for a brand shared by all copies
+ * of the package. Classes that users derive keep the ordinary `instanceof`.
+ */
+export function brand(errorClass: abstract new (...args: never[]) => Error, name: string): void {
+  const mark = Symbol.for(`taskwright.error.${name}`);
+  Object.defineProperty(errorClass.prototype, "name", { value: name, configurable: true, writable: true });
+  Object.defineProperty(errorClass.prototype, mark, { value: true });
+  Object.defineProperty(errorClass, Symbol.hasInstance, {
+    value(this: unknown, value: unknown): boolean {
+      if (this !== errorClass) return Function.prototype[Symbol.hasInstance].call(this as () => void, value); // a derived class
+      return typeof value === "object" && value !== null && Reflect.get(value, mark) === true;
+    },
+  });
+}

@@ -1,0 +1,124 @@
+import { DefinitionError } from "../errors.js";
+import { checkInteger, checkOptions, describe, list } from "../support/check.js";
+import { toMs, type Duration } from "../support/duration.js";
+import { sleep } from "../support/sleep.js";
+import { checkGates, passes, type Gates } from "../task/gates.js";
+import type { Layer, LayerFeature } from "../task/layer.js";
+import { checkClassTarget, declare, type TaskDecorator } from "../task/metadata.js";
+import { announce, reportObserver } from "../task/observers.js";
+import type { FailedOutcome, Outcome } from "../task/outcome.js";
+import type { Run } from "../task/run.js";
+import type { Task } from "../task/task.js";
+import { backoffMs, jitterNames, type Backoff, type Jitter } from "./backoff.js";
+import { matches, type ErrorMatcher } from "./error-matcher.js";
+
+export interface RetryOptions<T extends Task = Task> extends Gates<T, [error: Error, attempt: number]> {
+  /** Retries after the first attempt; 0 turns them off. @default 3 */
+  readonly limit?: number;
+  /** The base of every wait. @default 0.5 (seconds) */
+  readonly delay?: Duration;
+  /** No wait is longer. @default none */
+  readonly maxDelay?: Duration | null;
+  /** How waits grow and scatter: a built-in strategy, or a function. @default none: every wait is `delay` */
+  readonly jitter?: Jitter | null;
+}
+
+interface Retry extends Backoff {
+  readonly on: readonly ErrorMatcher[];
+  readonly limit: number;
+  readonly gates: Gates<Task, [error: Error, attempt: number]>;
+}
+type RetryChange = Partial<Omit<Retry, "on" | "gates">> & Pick<Retry, "on" | "gates">;
+
+const DEFAULTS: Retry = { on: [], limit: 3, delayMs: 500, gates: {} };
+
+export const retryFeature: LayerFeature<RetryChange | false, Retry> = {
+  name: "retry",
+  rank: "retry",
+  merge(inherited = DEFAULTS, declared) {
+    if (declared === false) return undefined;
+    return { ...inherited, ...declared, on: [...new Set([...inherited.on, ...declared.on])], gates: { ...inherited.gates, ...declared.gates } };
+  },
+  layer: (retry) => (retry.limit > 0 && retry.on.length > 0 ? retryLayer(retry) : undefined),
+};
+
+/**
+ * Calls `work` again after errors that pass: `@retryOn(CardNetworkError, { limit: 5, jitter: "exponential" })`.
+ *
+ * Takes error classes and predicates, and options last. On a subclass, errors add to the inherited ones and options replace those
+ * they name; `null` clears one. `@retryOn(false)` turns retries off. Halts, refusals and aborted runs are never retried.
+ *
+ * @throws {DefinitionError} when a matcher or an option has the wrong shape.
+ */
+export function retryOn<T extends Task = Task>(...on: readonly [false] | readonly (ErrorMatcher | RetryOptions<T>)[]): TaskDecorator<T> {
+  const change = on[0] === false ? false : parse(on as readonly (ErrorMatcher | RetryOptions)[]); // gates are passed only tasks of their class
+  return (target, context) => {
+    checkClassTarget("@retryOn()", target, context);
+    declare(target, retryFeature, change);
+  };
+}
+
+function parse(args: readonly (ErrorMatcher | RetryOptions)[]): RetryChange {
+  const last = args.at(-1);
+  const options = typeof last === "function" || last === undefined ? {} : last;
+  const on = args.filter((arg): arg is ErrorMatcher => arg !== options);
+  for (const matcher of on) {
+    if (typeof matcher !== "function") throw new DefinitionError(`@retryOn() takes error classes and predicates, then options, got ${describe(matcher)}.`);
+  }
+  checkOptions("@retryOn()", options, ["limit", "delay", "maxDelay", "jitter", "if", "unless"]);
+  checkGates("@retryOn()", options);
+  const { limit, delay, maxDelay, jitter } = options;
+  return {
+    on,
+    gates: { ...("if" in options && { if: options.if }), ...("unless" in options && { unless: options.unless }) },
+    ...(limit !== undefined && { limit: checkInteger("@retryOn(): limit", limit, 0) }),
+    ...(delay !== undefined && { delayMs: toMs("@retryOn(): delay", delay, { zero: true }) }),
+    ...(maxDelay !== undefined && { maxDelayMs: maxDelay === null ? undefined : toMs("@retryOn(): maxDelay", maxDelay, { zero: true }) }),
+    ...(jitter !== undefined && { jitter: jitter === null ? undefined : checkJitter(jitter) }),
+  };
+}
+
+function checkJitter(jitter: Jitter): Jitter {
+  if (typeof jitter === "function" || jitterNames.includes(jitter)) return jitter;
+  throw new DefinitionError(`@retryOn(): jitter must be a function or one of ${list(jitterNames)}, got ${describe(jitter)}.`);
+}
+
+/** Repeats everything inside it while it fails with an error that the options let through. */
+function retryLayer(retry: Retry): Layer {
+  return (next) => async (run) => {
+    let waitMs: number | undefined;
+    for (let attempt = 0; ; attempt += 1) {
+      const outcome = await next(run);
+      if (!isRetryable(run, retry, outcome, attempt)) return outcome;
+      if (attempt === retry.limit) {
+        announce(run, "retries_exhausted")?.({ retries: attempt, error: outcome.error });
+        return outcome;
+      }
+      waitMs = waitBefore(run, retry, attempt, waitMs);
+      announce(run, "retry_scheduled")?.({ attempt: attempt + 1, delayMs: waitMs, error: outcome.error });
+      if (waitMs > 0) await sleep(run.clock, waitMs, run.scope);
+      if (run.scope.aborted) return run.abortedOutcome();
+      announce(run, "task_retried")?.({ attempt: attempt + 1 });
+    }
+  };
+}
+
+/** A predicate or gate that throws cannot vouch for a retry; the failure that it was asked about stands. */
+function isRetryable(run: Run, retry: Retry, outcome: Outcome, attempt: number): outcome is FailedOutcome {
+  if (outcome.status !== "failed" || outcome.by !== "error" || run.aftermath !== undefined) return false;
+  try {
+    return retry.on.some((matcher) => matches(matcher, outcome.error)) && passes(retry.gates, run.task, outcome.error, attempt + 1);
+  } catch (thrown) {
+    reportObserver(run, "a predicate or gate of @retryOn()", thrown);
+    return false;
+  }
+}
+
+function waitBefore(run: Run, retry: Retry, attempt: number, previousMs: number | undefined): number {
+  try {
+    return backoffMs(retry, attempt, previousMs, Math.random);
+  } catch (thrown) {
+    reportObserver(run, "the jitter of @retryOn()", thrown);
+    return retry.delayMs;
+  }
+}

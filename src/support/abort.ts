@@ -1,0 +1,85 @@
+/**
+ * Cancellation as a tree of scopes, one scope per run or attempt. A native `AbortSignal` is made only for those who ask for one,
+ * and a long-lived signal keeps no listener of a run that has ended.
+ *
+ * Two strengths: `abort` tells the work through its signal; `cancel` also wants an answer at once, though the work may go on.
+ * What is an abort for a scope is a cancellation for the scopes inside it.
+ */
+export class AbortScope {
+  #controller: AbortController | undefined;
+  #inner: Set<AbortScope> | undefined;
+  #listeners: Set<() => void> | undefined;
+  #unlink: (() => void) | undefined;
+  #reason: { readonly value: unknown; readonly cancelled: boolean } | undefined;
+  /** Can a cancellation reach this scope at all? When not, nobody need race against one. */
+  readonly cancellable: boolean;
+
+  constructor(outer?: AbortScope, signal?: AbortSignal) {
+    this.cancellable = outer !== undefined || signal !== undefined;
+    if (outer !== undefined || signal !== undefined) this.#link(outer, signal);
+  }
+
+  get aborted(): boolean {
+    return this.#reason !== undefined;
+  }
+
+  /** Is an answer wanted at once? */
+  get cancelled(): boolean {
+    return this.#reason?.cancelled === true;
+  }
+
+  get reason(): unknown {
+    return this.#reason?.value;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#reason !== undefined) this.#controller.abort(this.#reason.value);
+    }
+    return this.#controller.signal;
+  }
+
+  abort(reason: unknown): void {
+    this.#end({ value: reason, cancelled: false });
+  }
+
+  cancel(reason: unknown): void {
+    this.#end({ value: reason, cancelled: true });
+  }
+
+  /** Calls back once, when the scope is aborted or cancelled; returns the way to stop listening. */
+  onAbort(listener: () => void): () => void {
+    this.#listeners ??= new Set();
+    this.#listeners.add(listener);
+    return () => this.#listeners?.delete(listener);
+  }
+
+  /** Lets go of everything outside, once nobody inside listens any more. */
+  dispose(): void {
+    this.#unlink?.();
+    this.#unlink = undefined;
+  }
+
+  #link(outer: AbortScope | undefined, signal: AbortSignal | undefined): void {
+    if (outer?.aborted === true) return this.cancel(outer.reason);
+    if (signal?.aborted === true) return this.cancel(signal.reason);
+    const onSignal = (): void => this.cancel(signal?.reason);
+    signal?.addEventListener("abort", onSignal, { once: true });
+    if (outer !== undefined) (outer.#inner ??= new Set()).add(this);
+    this.#unlink = () => {
+      signal?.removeEventListener("abort", onSignal);
+      if (outer !== undefined) outer.#inner?.delete(this);
+    };
+  }
+
+  #end(reason: { value: unknown; cancelled: boolean }): void {
+    // A cancellation after an abort still has news to tell: that an answer is wanted now.
+    if (this.#reason !== undefined && (this.#reason.cancelled || !reason.cancelled)) return;
+    const first = this.#reason === undefined;
+    this.#reason = first ? reason : { value: this.#reason?.value, cancelled: true };
+    if (first) this.#controller?.abort(reason.value);
+    for (const scope of [...(this.#inner ?? [])]) scope.cancel(reason.value);
+    for (const listener of [...(this.#listeners ?? [])]) listener();
+  }
+}

@@ -1,0 +1,31 @@
+/** Where time comes from. Nothing else in the library asks the machine for it, so tests can hold it still. */
+export interface Clock {
+  /** Milliseconds from an arbitrary start, never going backwards: for durations and deadlines. */
+  now(): number;
+  /** Milliseconds since 1970: for timestamps that people read. It may jump. */
+  epoch(): number;
+  /**
+   * Calls back once, `ms` from now, and returns the way to call that off.
+   * A `background` timer does not keep the process alive.
+   */
+  timer(ms: number, callback: () => void, options?: { background?: boolean }): () => void;
+}
+
+/** The longest wait that `setTimeout` keeps; beyond it, it would fire at once. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+export const systemClock: Clock = {
+  now: () => performance.now(),
+  epoch: () => Date.now(),
+  timer(ms, callback, { background = false } = {}) {
+    const deadline = performance.now() + ms;
+    let timeout: NodeJS.Timeout;
+    const arm = (): void => {
+      const left = deadline - performance.now();
+      timeout = left > LONGEST_MS ? setTimeout(arm, LONGEST_MS) : setTimeout(callback, Math.max(0, left));
+      if (background) timeout.unref();
+    };
+    arm();
+    return () => clearTimeout(timeout);
+  },
+};

@@ -1,0 +1,54 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { setOwn } from "../support/freeze.js";
+import type { Run } from "./run.js";
+
+/** A bag of your own making, shared along a chain. Declare its entries by merging into this interface. */
+export interface TaskContext {
+  [key: string]: unknown;
+}
+
+/** What a root run and every run started inside it have in common. */
+export class Chain {
+  readonly id: string;
+  /** What ties the chain to something outside. Set by the root run. */
+  correlationId: string | undefined;
+  #started = 0;
+  #context: TaskContext | undefined;
+
+  constructor(id: string) {
+    this.id = id;
+  }
+
+  /** The place of the run that starts now. */
+  nextIndex(): number {
+    return this.#started++;
+  }
+
+  /** Made when somebody first asks for it. */
+  get context(): TaskContext {
+    return (this.#context ??= {});
+  }
+
+  addContext(entries: object): void {
+    for (const [key, value] of Object.entries(entries)) setOwn(this.context, key, value);
+  }
+
+  /** The bag as it is now. */
+  contextCopy(): Readonly<Record<string, unknown>> {
+    return this.#context === undefined ? EMPTY : Object.freeze({ ...this.#context });
+  }
+}
+
+const EMPTY: Readonly<Record<string, unknown>> = Object.freeze({});
+
+const storage = new AsyncLocalStorage<Run>();
+
+/** The run inside which this code runs, also behind awaits and in parallel branches. */
+export function currentRun(): Run | undefined {
+  return storage.getStore();
+}
+
+/** Runs the body so that every run started in it becomes a child of this one. */
+export function insideRun<T>(run: Run, body: (run: Run) => T): T {
+  return storage.run(run, body, run);
+}

@@ -1,0 +1,31 @@
+import { toError } from "../support/thrown.js";
+import type { Layer } from "./layer.js";
+import { announce, reportObserver } from "./observers.js";
+import type { Run } from "./run.js";
+
+/**
+ * Undoes, by the task's `rollback`, what a failed run may have done: only when `work` was started, and only once it has
+ * come to rest. If the run has had to answer before that, the rollback follows in its aftermath.
+ */
+export const compensate: Layer = (next) => async (run) => {
+  const outcome = await next(run);
+  if (outcome.status !== "failed" || run.attempts === 0 || !run.plan.hasRollback) return outcome;
+  run.closed = true; // whatever rollback says, the run has failed
+  if (run.aftermath === undefined) await rollBack(run);
+  else run.aftermath = run.aftermath.then(() => rollBack(run));
+  return outcome;
+};
+
+/** A rollback that fails is told, but hides nothing: the outcome stays the failure that called for it. */
+async function rollBack(run: Run): Promise<void> {
+  try {
+    await run.task.rollback?.();
+    run.rollback = { done: true };
+    announce(run, "task_rolled_back")?.({});
+  } catch (thrown) {
+    const error = toError(thrown);
+    run.rollback = { error };
+    announce(run, "task_rolled_back")?.({ error });
+    reportObserver(run, "rollback", error);
+  }
+}

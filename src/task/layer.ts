@@ -1,0 +1,38 @@
+import type { Feature } from "./metadata.js";
+import type { Outcome } from "./outcome.js";
+import type { Run } from "./run.js";
+
+/** One step of a run, with everything inside it. It never rejects: what happens is in the outcome. */
+export type Step = (run: Run) => Promise<Outcome>;
+
+/** Wraps a step in another. Composed once per class; all that belongs to one run is on the run. */
+export type Layer = (next: Step) => Step;
+
+/**
+ * The one order of layers, outermost first, whatever the order of the decorators. Adding a policy adds a line here.
+ * The claim is held across all attempts and their waits, and freed only after the rollback.
+ */
+export const RANKS = ["rollback", "output", "retry"] as const;
+export type Rank = (typeof RANKS)[number];
+
+export interface RankedLayer {
+  readonly rank: Rank;
+  readonly layer: Layer;
+}
+
+/** A feature that takes part in runs. */
+export interface LayerFeature<Declared, Effective> extends Feature<Declared, Effective> {
+  readonly rank: Rank;
+  /** The layer for a class with these effective options, or none when they turn it off. */
+  layer(options: Effective): Layer | undefined;
+}
+
+export function isLayerFeature(feature: Feature<unknown, unknown>): feature is LayerFeature<unknown, unknown> {
+  return "layer" in feature;
+}
+
+/** Nests the layers by rank around the innermost step. */
+export function compose(layers: readonly RankedLayer[], innermost: Step): Step {
+  const outermostFirst = [...layers].sort((a, b) => RANKS.indexOf(a.rank) - RANKS.indexOf(b.rank));
+  return outermostFirst.reduceRight((next, { layer }) => layer(next), innermost);
+}

@@ -1,0 +1,112 @@
+import { DefinitionError } from "../errors.js";
+import type { Telemetry } from "../telemetry/emitter.js";
+import { attempt } from "./attempt.js";
+import { callbacksFeature, groupCallbacks, type Callbacks } from "./callbacks.js";
+import { telemetriesOf } from "./class-telemetry.js";
+import { compensate } from "./compensate.js";
+import { configuration } from "./configuration.js";
+import type { TaskClass } from "./contract.js";
+import { contractFeature, type AnyContract } from "./contract-feature.js";
+import { deprecationFeature, type Deprecation } from "./deprecation.js";
+import { compose, isLayerFeature, type LayerFeature, type RankedLayer, type Step } from "./layer.js";
+import type { LogFields, Logger } from "./log.js";
+import { declarationsOf, declarationsVersion, effective } from "./metadata.js";
+import { middlewaresOf } from "./middleware.js";
+import { taskNameOf } from "./name.js";
+import type { Link } from "./onion.js";
+import { parserOf, type Parser } from "./schema.js";
+import { settingsFeature } from "./settings.js";
+import { verifyOutput } from "./verify-output.js";
+
+/** All that a class's runs have in common, composed once: on the first run, and again when something was declared since. */
+export interface Plan {
+  readonly type: TaskClass;
+  readonly name: string;
+  readonly contract: AnyContract;
+  readonly parseInput: Parser | undefined;
+  readonly middlewares: readonly Link[];
+  readonly callbacks: Callbacks;
+  /** The layers around `work`, down to one attempt. */
+  readonly layers: Step;
+  /** What takes part as a layer, by name, with its effective options. */
+  readonly policies: Readonly<Record<string, unknown>>;
+  readonly hasRollback: boolean;
+  readonly deprecation: Deprecation | undefined;
+  readonly tags: readonly string[];
+  readonly description: string | undefined;
+  readonly emitters: readonly Telemetry[];
+  readonly logger: Logger | undefined;
+  readonly logFields: LogFields;
+}
+
+const plans = new WeakMap<TaskClass, { readonly plan: Plan; readonly version: number }>();
+
+/** @throws {DefinitionError} when the class cannot be run as it is. */
+export function planOf(type: TaskClass): Plan {
+  const known = plans.get(type);
+  if (known !== undefined && known.version === declarationsVersion()) return known.plan;
+  const plan = composePlan(type);
+  plans.set(type, { plan, version: declarationsVersion() });
+  return plan;
+}
+
+function composePlan(type: TaskClass): Plan {
+  const contract = checkedContract(type);
+  const settings = effective(type, settingsFeature) ?? {};
+  const policies = policiesOf(type);
+  const logger = settings.logger ?? configuration.logger;
+  return Object.freeze({
+    type,
+    name: taskNameOf(type),
+    contract,
+    parseInput: contract.input === undefined ? undefined : parserOf(contract.input),
+    middlewares: [...configuration.middlewares, ...middlewaresOf(type)],
+    callbacks: groupCallbacks([...configuration.callbacks, ...(effective(type, callbacksFeature) ?? [])]),
+    layers: compose([...coreLayers(type, contract), ...policies.flatMap(layerOf)], attempt),
+    policies: Object.fromEntries(policies.map(({ feature, options }) => [feature.name, options])),
+    hasRollback: typeof Reflect.get(type.prototype, "rollback") === "function",
+    deprecation: effective(type, deprecationFeature),
+    tags: Object.freeze([...new Set([...configuration.tags, ...(settings.tags ?? [])])]),
+    description: settings.description,
+    emitters: [configuration.telemetry, ...telemetriesOf(type)],
+    logger: logger === false ? undefined : logger,
+    logFields: { ...configuration.logFields, ...settings.logFields },
+  });
+}
+
+function coreLayers(type: TaskClass, { output }: AnyContract): readonly RankedLayer[] {
+  const layers: RankedLayer[] = [];
+  if (typeof Reflect.get(type.prototype, "rollback") === "function") layers.push({ rank: "rollback", layer: compensate });
+  if (output !== undefined) layers.push({ rank: "output", layer: verifyOutput(parserOf(output)) });
+  return layers;
+}
+
+interface Policy {
+  readonly feature: LayerFeature<unknown, unknown>;
+  readonly options: unknown;
+}
+
+function policiesOf(type: TaskClass): readonly Policy[] {
+  const features = new Map(declarationsOf(type).map(({ feature }) => [feature.name, feature]));
+  return [...features.values()].filter(isLayerFeature).flatMap((feature) => {
+    const options = effective(type, feature);
+    return options === undefined ? [] : [{ feature, options }];
+  });
+}
+
+function layerOf({ feature, options }: Policy): readonly RankedLayer[] {
+  const layer = feature.layer(options);
+  return layer === undefined ? [] : [{ rank: feature.rank, layer }];
+}
+
+function checkedContract(type: TaskClass): AnyContract {
+  const name = taskNameOf(type);
+  const contract = effective(type, contractFeature);
+  if (contract === undefined) {
+    throw new DefinitionError(`${name} extends Task without a contract. Write: class ${name} extends Task.with({ input: z.object({ … }) }).`);
+  }
+  if (typeof Reflect.get(type.prototype, "work") !== "function") {
+    throw new DefinitionError(`${name} has no work. Give the class a method: async work() { … }.`);
+  }
+  return contract;
+}

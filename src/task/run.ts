@@ -1,0 +1,92 @@
+import { AbortedError, type DefinitionError } from "../errors.js";
+import { AbortScope } from "../support/abort.js";
+import type { Clock } from "../support/clock.js";
+import { setOwn } from "../support/freeze.js";
+import { messageOf } from "../support/thrown.js";
+import { uuidv7 } from "../support/uuid.js";
+import { Chain, currentRun } from "./chain.js";
+import { configuration } from "./configuration.js";
+import type { AnyTask, ExecuteOptions } from "./contract.js";
+import type { FailedOutcome, Outcome, RunRef } from "./outcome.js";
+import type { Plan } from "./plan.js";
+
+/** One run: everything that is known of it from the call to the result. Layers get it, and may note things on it. */
+export class Run {
+  readonly plan: Plan;
+  readonly task: AnyTask;
+  readonly options: ExecuteOptions;
+  /** The input as the caller gave it. */
+  readonly given: unknown;
+  readonly parent: Run | undefined;
+  readonly chain: Chain;
+  readonly runId: string;
+  readonly index: number;
+  readonly depth: number;
+  readonly clock: Clock;
+  readonly startedAt: number;
+  /** Cancellation of this run: by the caller's signal, by the run around it, or by a layer. */
+  readonly scope: AbortScope;
+  /** The scope of the attempt that is under way, where a layer gave it one of its own. */
+  attemptScope: AbortScope | undefined;
+  /** The parsed input, once there is one. */
+  input: { readonly parsed: object } | undefined;
+  /** Calls of `work` so far. */
+  attempts = 0;
+  /** The outcome that a halt has asked for. It decides, also when the halt itself was swallowed. */
+  halt: Outcome | undefined;
+  /** What the task and its layers have noted for the result. */
+  notes: Record<string, unknown> | undefined;
+  /** No halt counts any more: the outcome stands, or the rollback has begun. */
+  closed = false;
+  /** A programmer's mistake that shows only now: `execute` rejects with it. */
+  mistake: DefinitionError | undefined;
+  deprecated = false;
+  rollback: { readonly done: true } | { readonly error: Error } | undefined;
+  /**
+   * `work` that still goes on after the run was called off, and what has to follow it. It never rejects. Layers that hold
+   * something for the run hold it until then.
+   */
+  aftermath: Promise<void> | undefined;
+  #sealed: Outcome | undefined;
+
+  constructor(plan: Plan, task: AnyTask, given: unknown, options: ExecuteOptions) {
+    const parent = currentRun();
+    this.plan = plan;
+    this.task = task;
+    this.given = given;
+    this.options = options;
+    this.parent = parent;
+    this.clock = configuration.clock;
+    this.startedAt = this.clock.now();
+    this.runId = uuidv7(this.clock.epoch());
+    this.chain = parent?.chain ?? new Chain(uuidv7(this.clock.epoch()));
+    this.index = this.chain.nextIndex();
+    this.depth = parent === undefined ? 0 : parent.depth + 1;
+    this.scope = new AbortScope(parent?.attemptScope ?? parent?.scope, options.signal);
+    if (options.context !== undefined) this.chain.addContext(options.context);
+  }
+
+  get ref(): RunRef {
+    return { task: this.plan.name, runId: this.runId };
+  }
+
+  /** Once the layers have returned the outcome, or it was decided before them, nothing changes it any more. */
+  seal(outcome: Outcome): Outcome {
+    this.closed = true;
+    return (this.#sealed ??= outcome);
+  }
+
+  /** Adds to what the result's metadata will show. */
+  note(entries: object | undefined): void {
+    if (entries === undefined) return;
+    this.notes ??= {};
+    for (const [key, value] of Object.entries(entries)) setOwn(this.notes, key, value);
+  }
+
+  /** The outcome of a run that was called off: by the caller, or by the run around it. */
+  abortedOutcome(): FailedOutcome {
+    const { reason } = this.scope;
+    const error = new AbortedError(`${this.plan.name} was aborted${reason instanceof Error ? `: ${messageOf(reason)}` : ""}`, { cause: reason });
+    return { status: "failed", by: "refused", error, reason: error.message, retryable: true, metadata: { code: "aborted" } };
+  }
+}

@@ -1,0 +1,60 @@
+import { DefinitionError } from "../errors.js";
+import { checkOptions, describe } from "../support/check.js";
+import { messageOf, toError } from "../support/thrown.js";
+import { configuration } from "./configuration.js";
+import type { AnyTask, ExecuteOptions } from "./contract.js";
+import { reportObserver } from "./observers.js";
+import type { Plan } from "./plan.js";
+import { Run } from "./run.js";
+import type { Task } from "./task.js";
+
+/** Tells an instance which run it belongs to. */
+export type AttachRun = (task: Task, run: Run) => void;
+
+/**
+ * Makes the instance and the run, and gives the run its place in the chain.
+ *
+ * @throws {DefinitionError} when the options of the call are wrong, or no instance can be made.
+ */
+export function startRun(plan: Plan, given: unknown, options: ExecuteOptions, attach: AttachRun): Run {
+  checkCall(plan, options);
+  const run = new Run(plan, makeTask(plan), given, options);
+  attach(run.task, run);
+  if (run.parent === undefined && configuration.correlationId !== undefined) correlate(run, configuration.correlationId);
+  return run;
+}
+
+function makeTask({ name, type }: Plan): AnyTask {
+  try {
+    return configuration.construct(type);
+  } catch (thrown) {
+    const error = toError(thrown);
+    throw new DefinitionError(`${name} could not be made: ${messageOf(error)}. See its constructor, or config.construct.`, { cause: error });
+  }
+}
+
+/** The id from outside is worth having, but no run fails for the lack of it. */
+function correlate(run: Run, correlationId: () => string | undefined): void {
+  try {
+    run.chain.correlationId = correlationId();
+  } catch (thrown) {
+    reportObserver(run, "config.correlationId", thrown);
+  }
+}
+
+const CALL_OPTIONS = ["signal", "idempotencyKey", "context"];
+
+function checkCall({ name }: Plan, options: ExecuteOptions): void {
+  if (options === NO_OPTIONS) return;
+  checkOptions(`${name}.execute()`, options, CALL_OPTIONS);
+  const { signal, idempotencyKey, context } = options;
+  if (signal !== undefined && !("aborted" in signal && "addEventListener" in signal)) throw wrongOption(name, "signal", "an AbortSignal", signal);
+  if (idempotencyKey !== undefined && typeof idempotencyKey !== "string") throw wrongOption(name, "idempotencyKey", "a text", idempotencyKey);
+  if (context !== undefined && (typeof context !== "object" || context === null)) throw wrongOption(name, "context", "an object", context);
+}
+
+function wrongOption(name: string, option: string, wanted: string, value: unknown): DefinitionError {
+  return new DefinitionError(`${name}.execute(): ${option} must be ${wanted}, got ${describe(value)}.`);
+}
+
+export const NO_OPTIONS: ExecuteOptions = Object.freeze({});

@@ -1,0 +1,32 @@
+import { AbortedError } from "../errors.js";
+import { messageOf, toError } from "../support/thrown.js";
+import { Fault } from "./fault.js";
+import { Halt } from "./halt.js";
+import type { FailedOutcome, Outcome } from "./outcome.js";
+import type { Failed } from "./result.js";
+import type { Run } from "./run.js";
+
+/** What a thrown value makes of a run whose outcome is still open. A halt that came before it decides. */
+export function outcomeOfThrown(run: Run, thrown: unknown): Outcome {
+  return run.halt ?? failureOfThrown(run, thrown);
+}
+
+export function failureOfThrown(run: Run, thrown: unknown): FailedOutcome {
+  if (thrown instanceof Halt) return endedByOuterHalt(run);
+  if (thrown instanceof Fault) return outcomeOfFailure(thrown.result);
+  if (run.scope.cancelled) return run.abortedOutcome();
+  const error = toError(thrown);
+  return { status: "failed", by: "error", error, reason: messageOf(error), retryable: true };
+}
+
+/** The failure of another run, come through to this one: the same error, reason and notes, and still its origin. */
+export function outcomeOfFailure(result: Failed): FailedOutcome {
+  const { error, reason, issues, metadata, origin, retryable } = result;
+  return { status: "failed", by: "error", error, reason, issues, metadata, origin, retryable };
+}
+
+/** Code of this run has halted the run around it. That one will answer with the halt; nobody waits for this one. */
+function endedByOuterHalt(run: Run): FailedOutcome {
+  const error = new AbortedError(`${run.plan.name} was left by a halt of a run around it`);
+  return { status: "failed", by: "refused", error, reason: error.message, retryable: true, metadata: { code: "aborted" } };
+}

@@ -1,0 +1,73 @@
+import { DefinitionError } from "../errors.js";
+import { checkFunction, describe, list } from "../support/check.js";
+import { channels } from "./channel.js";
+import { eventNames, isEventName, type EventName, type TelemetryEvent } from "./events.js";
+
+export type Listener<Name extends EventName> = (event: TelemetryEvent<Name>) => unknown;
+type AnyListener = (event: TelemetryEvent) => unknown;
+
+/** Where listeners subscribe: one for everything (`config.telemetry`), and one for each class that asks (`ChargeCustomer.telemetry`). */
+export class Telemetry {
+  // Copied on write, so that a listener may come or go while an event is on its way.
+  readonly #listeners = new Map<EventName, readonly AnyListener[]>();
+
+  /**
+   * Calls the listener for every event of that name, and returns the way to stop. Nobody waits for it, and what it
+   * throws or rejects with reaches no task: it is announced as `observer_error`.
+   *
+   * @throws {DefinitionError} when there is no such event.
+   */
+  subscribe<Name extends EventName>(name: Name, listener: Listener<Name>): () => void {
+    if (!isEventName(name)) {
+      throw new DefinitionError(`There is no event ${describe(name)} to subscribe to. The events are ${list(eventNames)}.`);
+    }
+    checkFunction(`the listener of ${name}`, listener);
+    const own = listener as AnyListener; // stored under its own event's name, so it only ever gets that event
+    this.#listeners.set(name, [...(this.#listeners.get(name) ?? []), own]);
+    let subscribed = true;
+    return () => {
+      if (!subscribed) return;
+      subscribed = false;
+      const left = [...(this.#listeners.get(name) ?? [])];
+      left.splice(left.indexOf(own), 1);
+      this.#listeners.set(name, left);
+    };
+  }
+
+  /** Does anyone listen? Asked before an event is built. */
+  hears(name: EventName): boolean {
+    return (this.#listeners.get(name)?.length ?? 0) > 0;
+  }
+
+  /** @internal */
+  deliver(event: TelemetryEvent, onError: (error: unknown) => void): void {
+    for (const listener of this.#listeners.get(event.name) ?? []) {
+      try {
+        const answer = listener(event);
+        if (isThenable(answer)) void Promise.resolve(answer).then(undefined, onError);
+      } catch (error) {
+        onError(error);
+      }
+    }
+  }
+
+  /** @internal */
+  clear(): void {
+    this.#listeners.clear();
+  }
+}
+
+/** Does anyone at all listen for this event? */
+export function heard(emitters: readonly Telemetry[], name: EventName): boolean {
+  return emitters.some((emitter) => emitter.hears(name)) || channels.get(name)?.hasSubscribers === true;
+}
+
+/** Tells everyone who listens. */
+export function deliver(emitters: readonly Telemetry[], event: TelemetryEvent, onError: (error: unknown) => void): void {
+  for (const emitter of emitters) emitter.deliver(event, onError);
+  channels.get(event.name)?.publish(event);
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
+}

@@ -1,0 +1,29 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+
+const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
+/** Tests and examples import the package by its name and get the sources. */
+const alias = [
+  { find: /^taskwright$/, replacement: at("./src/index.ts") },
+  { find: /^taskwright\/(\w+)$/, replacement: at("./src/$1/index.ts") },
+];
+
+/** Runs once: it looks at the built package, the compilers and the documentation. */
+const once = ["test/package/**/*.test.ts", "test/types/**/*.test.ts"];
+
+export default defineConfig({
+  resolve: { alias },
+  test: {
+    testTimeout: 20_000,
+    projects: [
+      { extends: true, test: { name: "standard", include: ["test/**/*.test.ts"], exclude: once } },
+      {
+        extends: true,
+        esbuild: { tsconfigRaw: { compilerOptions: { experimentalDecorators: true } } },
+        test: { name: "legacy", include: ["test/**/*.test.ts"], exclude: once },
+      },
+      { extends: true, test: { name: "package", include: once, testTimeout: 180_000 } },
+    ],
+  },
+});
