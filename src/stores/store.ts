@@ -14,7 +14,7 @@ export interface Store {
    * Writes the value and its expiry.
    *
    * - `nx`: only if the key is absent, or already held by this `owner`: a claim that is repeated since its answer was lost
-   *   is granted again. The owner becomes the holder. A refused `nx` tells what it lost to, in the same step.
+   *   is granted again, with a new expiry. The owner becomes the holder.
    * - `xx`: only if the key is present; with `owner`, only if that owner holds it. The entry has no owner afterwards.
    * - neither: always. The entry has the given owner, or none.
    */
@@ -54,7 +54,7 @@ export type SetResult =
     }
   | {
       readonly ok: false;
-      /** What a refused `nx` lost to; undefined for a refused `xx`, where nothing fitting was there. */
+      /** What is there instead, seen in the same step: what a refused `nx` lost to, or who else holds what `xx` wanted. */
       readonly held: StoreEntry | undefined;
     };
 
