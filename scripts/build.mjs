@@ -4,5 +4,7 @@ import { rmSync } from "node:fs";
 
 const at = (path) => new URL(`../${path}`, import.meta.url);
 rmSync(at("dist"), { recursive: true, force: true });
-const { status } = spawnSync(process.execPath, [at("node_modules/typescript/bin/tsc").pathname, "-p", at("tsconfig.build.json").pathname], { stdio: "inherit" });
+const { status } = spawnSync(process.execPath, [at("node_modules/typescript/bin/tsc").pathname, "-p", at("tsconfig.build.json").pathname], {
+  stdio: "inherit",
+});
 process.exit(status ?? 1);

@@ -1,14 +1,5 @@
 export { Task, type FailOptions } from "./task/task.js";
-export type {
-  AnyTask,
-  ExecuteArguments,
-  ExecuteOptions,
-  InputOf,
-  OutputOf,
-  ParsedOf,
-  ResultOf,
-  TaskClass,
-} from "./task/contract.js";
+export type { AnyTask, ExecuteArguments, ExecuteOptions, InputOf, OutputOf, ParsedOf, ResultOf, TaskClass } from "./task/contract.js";
 export type { TaskContext } from "./task/chain.js";
 export type { Contract } from "./task/contract-feature.js";
 export { match, type Failed, type Metadata, type Result, type Skipped, type Success } from "./task/result.js";

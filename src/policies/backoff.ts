@@ -20,14 +20,7 @@ const STRATEGIES: Readonly<Record<JitterName, Strategy>> = {
 };
 
 /** The names of the built-in strategies. */
-export type JitterName =
-  | "exponential"
-  | "linear"
-  | "fibonacci"
-  | "full_random"
-  | "half_random"
-  | "bounded_random"
-  | "decorrelated_jitter";
+export type JitterName = "exponential" | "linear" | "fibonacci" | "full_random" | "half_random" | "bounded_random" | "decorrelated_jitter";
 /** A strategy of your own: gets the retry's number from 0, the base delay and the previous wait in milliseconds; gives milliseconds. */
 export type JitterFunction = (attempt: number, delayMs: number, previousMs: number | undefined) => number;
 export type Jitter = JitterName | JitterFunction;

@@ -37,7 +37,12 @@ export const retryFeature: LayerFeature<RetryChange | false, Retry> = {
   rank: "retry",
   merge(inherited = DEFAULTS, declared) {
     if (declared === false) return undefined;
-    return { ...inherited, ...declared, on: [...new Set([...inherited.on, ...declared.on])], gates: { ...inherited.gates, ...declared.gates } };
+    return {
+      ...inherited,
+      ...declared,
+      on: [...new Set([...inherited.on, ...declared.on])],
+      gates: { ...inherited.gates, ...declared.gates },
+    };
   },
   layer: (retry) => (retry.limit > 0 && retry.on.length > 0 ? retryLayer(retry) : undefined),
 };
@@ -63,7 +68,8 @@ function parse(args: readonly (ErrorMatcher | RetryOptions)[]): RetryChange {
   const options = typeof last === "function" || last === undefined ? {} : last;
   const on = args.filter((arg): arg is ErrorMatcher => arg !== options);
   for (const matcher of on) {
-    if (typeof matcher !== "function") throw new DefinitionError(`@retryOn() takes error classes and predicates, then options, got ${describe(matcher)}.`);
+    if (typeof matcher !== "function")
+      throw new DefinitionError(`@retryOn() takes error classes and predicates, then options, got ${describe(matcher)}.`);
   }
   checkOptions("@retryOn()", options, ["limit", "delay", "maxDelay", "jitter", "if", "unless"]);
   checkGates("@retryOn()", options);

@@ -25,7 +25,11 @@ export interface CallbackArguments {
 export type CallbackName = keyof CallbackArguments;
 
 /** A callback as a function: gets the task as `this` and as first argument. */
-export type CallbackFunction<Name extends CallbackName, T extends Task = Task> = (this: T, task: T, ...rest: CallbackArguments[Name]) => unknown;
+export type CallbackFunction<Name extends CallbackName, T extends Task = Task> = (
+  this: T,
+  task: T,
+  ...rest: CallbackArguments[Name]
+) => unknown;
 
 /** A decorator for methods, in either protocol. The method's own arguments are checked against the callback's. */
 export interface CallbackDecorator<Name extends CallbackName> {
@@ -66,7 +70,8 @@ const CALLBACK_NAMES: readonly string[] = Object.keys(NONE);
 export const callbacksFeature: Feature<CallbackEntry, readonly CallbackEntry[]> = {
   name: "callbacks",
   merge(inherited = [], declared) {
-    const same = (entry: CallbackEntry): boolean => entry.callback === declared.callback && entry.key !== undefined && entry.key === declared.key;
+    const same = (entry: CallbackEntry): boolean =>
+      entry.callback === declared.callback && entry.key !== undefined && entry.key === declared.key;
     return inherited.some(same) ? inherited.map((entry) => (same(entry) ? declared : entry)) : [...inherited, declared];
   },
 };
@@ -93,7 +98,11 @@ export function callback<Name extends CallbackName, T extends Task = Task>(
   };
 }
 
-export function callbackEntry<Name extends CallbackName, T extends Task>(name: Name, run: CallbackFunction<Name, T>, gates: Gates<T>): CallbackEntry {
+export function callbackEntry<Name extends CallbackName, T extends Task>(
+  name: Name,
+  run: CallbackFunction<Name, T>,
+  gates: Gates<T>,
+): CallbackEntry {
   if (!CALLBACK_NAMES.includes(name)) {
     throw new DefinitionError(`There is no callback ${describe(name)}. The callbacks are ${list(CALLBACK_NAMES)}.`);
   }
@@ -102,7 +111,13 @@ export function callbackEntry<Name extends CallbackName, T extends Task>(name: N
   checkGates(`the callback ${name}`, gates);
   // The plan of a class calls an entry with that class's tasks and this callback's arguments only.
   const call = (task: Task, ...rest: unknown[]): unknown => Reflect.apply(run, task, [task, ...rest]);
-  return { callback: name, key: undefined, name: `the ${name} callback${run.name === "" ? "" : ` ${run.name}`}`, gates: gates as Gates, call };
+  return {
+    callback: name,
+    key: undefined,
+    name: `the ${name} callback${run.name === "" ? "" : ` ${run.name}`}`,
+    gates: gates as Gates,
+    call,
+  };
 }
 
 type CallbackDecoratorFactory<Name extends CallbackName> = (gates?: Gates) => CallbackDecorator<Name>;
@@ -164,11 +179,15 @@ function isStandardContext(context: unknown): context is ClassMethodDecoratorCon
 function bodyMetadata(decorator: string, context: ClassMethodDecoratorContext): DecoratorMetadataObject {
   const metadata: DecoratorMetadataObject | undefined = context.metadata; // absent where a compiler of before 2023 is at work
   if (metadata !== undefined) return metadata;
-  throw new DefinitionError(`${decorator}: this compiler gives decorators no metadata. Use TypeScript 5.2 or later, or @callback() on the class.`);
+  throw new DefinitionError(
+    `${decorator}: this compiler gives decorators no metadata. Use TypeScript 5.2 or later, or @callback() on the class.`,
+  );
 }
 
 function misplaced(decorator: string, found: string): DefinitionError {
-  return new DefinitionError(`${decorator} stands on a method of a task, but was put on ${found}. Move it above a method that is not static.`);
+  return new DefinitionError(
+    `${decorator} stands on a method of a task, but was put on ${found}. Move it above a method that is not static.`,
+  );
 }
 
 /** Runs callbacks that may still fail the run. Throws what they throw. */

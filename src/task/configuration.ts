@@ -88,7 +88,8 @@ const CHECKED: ProxyHandler<Configuration> = {
   },
   set(target, key, value) {
     const check = Object.hasOwn(CHECKS, key) ? CHECKS[key as keyof Checks] : undefined;
-    if (check === undefined) throw new DefinitionError(`config.${String(key)} cannot be set. Options: ${list(Object.keys(CHECKS))}. Check the spelling.`);
+    if (check === undefined)
+      throw new DefinitionError(`config.${String(key)} cannot be set. Options: ${list(Object.keys(CHECKS))}. Check the spelling.`);
     check(value);
     return Reflect.set(target, key, value);
   },

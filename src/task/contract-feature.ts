@@ -31,7 +31,8 @@ export function checkContract(contract: AnyContract): void {
 
 function checkSchema(part: "input" | "output", schema: unknown): void {
   if (schema === undefined) return;
-  const standard: unknown = (typeof schema === "object" || typeof schema === "function") && schema !== null ? Reflect.get(schema, "~standard") : undefined;
+  const standard: unknown =
+    (typeof schema === "object" || typeof schema === "function") && schema !== null ? Reflect.get(schema, "~standard") : undefined;
   if (typeof standard !== "object" || standard === null || typeof Reflect.get(standard, "validate") !== "function") {
     throw new DefinitionError(`Task.with(): ${part} must be a schema, such as z.object({ … }), got ${describe(schema)}.`);
   }
@@ -41,7 +42,9 @@ function checkSchema(part: "input" | "output", schema: unknown): void {
 
 /** The kinds of zod schemas that can never give an object with named fields. */
 const SCALARS: ReadonlySet<string> = new Set(
-  "string number int boolean bigint symbol undefined null void never nan literal enum template_literal date array tuple set map file promise function".split(" "),
+  "string number int boolean bigint symbol undefined null void never nan literal enum template_literal date array tuple set map file promise function".split(
+    " ",
+  ),
 );
 
 function zodKind(schema: object): string | undefined {
@@ -50,5 +53,7 @@ function zodKind(schema: object): string | undefined {
 }
 
 export function scalarSchema(part: "input" | "output", found: string): DefinitionError {
-  return new DefinitionError(`Task.with(): ${part} must be an object schema, got ${found}. Name the value: z.object({ value: ${found.startsWith("z.") ? found : "…"} }).`);
+  return new DefinitionError(
+    `Task.with(): ${part} must be an object schema, got ${found}. Name the value: z.object({ value: ${found.startsWith("z.") ? found : "…"} }).`,
+  );
 }

@@ -63,8 +63,9 @@ export type InputOf<C extends TaskClass> = Faces<C>["given"];
 /** What `work` reads as `this.input`. */
 export type ParsedOf<C extends TaskClass> = Faces<C>["parsed"];
 /** What a successful result of this task carries as `output`. */
-export type OutputOf<C extends TaskClass> =
-  Faces<C>["output"] extends Inferred ? Awaited<ReturnType<InstanceType<C>["work"]>> : Faces<C>["output"];
+export type OutputOf<C extends TaskClass> = Faces<C>["output"] extends Inferred
+  ? Awaited<ReturnType<InstanceType<C>["work"]>>
+  : Faces<C>["output"];
 /** The result of this task. */
 export type ResultOf<C extends TaskClass> = Result<OutputOf<C>>;
 
@@ -80,6 +81,4 @@ export interface ExecuteOptions {
 
 /** The arguments of `execute`: the input may be left out where nothing in it is required. */
 export type ExecuteArguments<C extends TaskClass> =
-  NoInput extends InputOf<C>
-    ? [input?: InputOf<C>, options?: ExecuteOptions]
-    : [input: InputOf<C>, options?: ExecuteOptions];
+  NoInput extends InputOf<C> ? [input?: InputOf<C>, options?: ExecuteOptions] : [input: InputOf<C>, options?: ExecuteOptions];

@@ -63,7 +63,14 @@ export function noteDeprecation(run: Run): FailedOutcome | undefined {
       warnOnce(name, message);
       return undefined;
     case "fail":
-      return { status: "failed", by: "refused", error: new DefinitionError(message), reason: message, retryable: false, metadata: { code: "deprecated" } };
+      return {
+        status: "failed",
+        by: "refused",
+        error: new DefinitionError(message),
+        reason: message,
+        retryable: false,
+        metadata: { code: "deprecated" },
+      };
   }
 }
 

@@ -47,8 +47,14 @@ function fieldsOf(run: Run, result: Result, logFields: LogFields): object {
   if (tags.length > 0) fields["tags"] = tags;
   if (result.metadata.code !== undefined) fields["code"] = result.metadata.code;
   if (result.deprecated) fields["deprecated"] = true;
-  if (result.status === "failed") Object.assign(fields, { error: errorJson(result.error), origin: result.origin, rolledBack: result.rolledBack });
-  const parts = { input: run.input?.parsed, output: result.status === "success" ? result.output : undefined, context: result.context, metadata: result.metadata };
+  if (result.status === "failed")
+    Object.assign(fields, { error: errorJson(result.error), origin: result.origin, rolledBack: result.rolledBack });
+  const parts = {
+    input: run.input?.parsed,
+    output: result.status === "success" ? result.output : undefined,
+    context: result.context,
+    metadata: result.metadata,
+  };
   for (const part of PARTS) {
     const picked = pick(parts[part], logFields[part]);
     if (picked !== undefined) fields[part] = picked;

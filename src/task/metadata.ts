@@ -93,7 +93,12 @@ export function effective<D, E>(type: object, feature: Feature<D, E>): E | undef
 export function checkClassTarget(decorator: string, target: unknown, context: unknown): asserts target is TaskType {
   const kind = typeof context === "object" && context !== null && "kind" in context ? context.kind : undefined;
   if (typeof target === "function" && (kind === undefined || kind === "class") && !isMemberKey(context) && isTaskType(target)) return;
-  const found = kind !== undefined && kind !== "class" ? `a ${String(kind)}` : isMemberKey(context) ? `the member ${String(context)}` : describe(target);
+  const found =
+    kind !== undefined && kind !== "class"
+      ? `a ${String(kind)}`
+      : isMemberKey(context)
+        ? `the member ${String(context)}`
+        : describe(target);
   throw new DefinitionError(`${decorator} stands on a task class, but was put on ${found}. Move it above a class that extends Task.`);
 }
 

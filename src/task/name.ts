@@ -25,8 +25,12 @@ export function keyNameOf(type: object): string {
   const { name, explicit } = read(type);
   const cure = 'Name the task: Task.with({ name: "ChargeCustomer", … }) or static taskName = "ChargeCustomer".';
   if (name === ANONYMOUS) throw new DefinitionError(`This task is a class without a name, and its keys need one. ${cure}`);
-  if (!explicit && name.length <= 2) throw new DefinitionError(`The class name ${JSON.stringify(name)} looks like a minifier's, and keys made of it would change with the next build. ${cure}`);
-  if (/[:\p{Cc}]/u.test(name)) throw new DefinitionError(`The task name ${JSON.stringify(name)} has a ":" or a control character, which keys cannot hold. ${cure}`);
+  if (!explicit && name.length <= 2)
+    throw new DefinitionError(
+      `The class name ${JSON.stringify(name)} looks like a minifier's, and keys made of it would change with the next build. ${cure}`,
+    );
+  if (/[:\p{Cc}]/u.test(name))
+    throw new DefinitionError(`The task name ${JSON.stringify(name)} has a ":" or a control character, which keys cannot hold. ${cure}`);
   return name;
 }
 

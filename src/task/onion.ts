@@ -38,7 +38,8 @@ async function throughLink(run: Run, link: Link, inward: Next): Promise<Outcome>
     if (twice !== undefined) throw twice;
     if (inner === undefined) return run.seal(run.halt ?? (isOutcome(answer) ? answer : missingNext(link)));
     const outcome = await inner;
-    if (isOutcome(answer) && answer !== outcome) throw new NextError(`${link.name} answered with an outcome of its own after next; it is too late for that.`);
+    if (isOutcome(answer) && answer !== outcome)
+      throw new NextError(`${link.name} answered with an outcome of its own after next; it is too late for that.`);
     return outcome;
   } catch (thrown) {
     if (inner === undefined) return run.seal(outcomeOfThrown(run, thrown));
@@ -49,6 +50,8 @@ async function throughLink(run: Run, link: Link, inward: Next): Promise<Outcome>
 }
 
 function missingNext(link: Link): FailedOutcome {
-  const error = new NextError(`${link.name} never called next and answered with no outcome. Call next, or return an outcome, skip or fail.`);
+  const error = new NextError(
+    `${link.name} never called next and answered with no outcome. Call next, or return an outcome, skip or fail.`,
+  );
   return { status: "failed", by: "error", error, reason: error.message, retryable: false };
 }

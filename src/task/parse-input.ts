@@ -24,7 +24,8 @@ export async function parseInput(run: Run): Promise<Outcome | undefined> {
     return { status: "failed", by: "refused", error, reason: error.message, issues, retryable: false, metadata: { code: "invalid_input" } };
   }
   const { value } = checked;
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw (run.mistake = scalarSchema("input", `one that gives ${describe(value)}`));
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw (run.mistake = scalarSchema("input", `one that gives ${describe(value)}`));
   // Read-only in fact, where it is ours to freeze: a schema that copies nothing hands back the caller's own object.
   run.input = { parsed: value !== run.given && isPlain(value) ? Object.freeze(value) : value };
   return undefined;

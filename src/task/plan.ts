@@ -103,7 +103,9 @@ function checkedContract(type: TaskClass): AnyContract {
   const name = taskNameOf(type);
   const contract = effective(type, contractFeature);
   if (contract === undefined) {
-    throw new DefinitionError(`${name} extends Task without a contract. Write: class ${name} extends Task.with({ input: z.object({ … }) }).`);
+    throw new DefinitionError(
+      `${name} extends Task without a contract. Write: class ${name} extends Task.with({ input: z.object({ … }) }).`,
+    );
   }
   if (typeof Reflect.get(type.prototype, "work") !== "function") {
     throw new DefinitionError(`${name} has no work. Give the class a method: async work() { … }.`);

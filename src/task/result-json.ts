@@ -80,10 +80,15 @@ function entriesOf(value: object, conversion: Conversion): Json {
   if (isError(value)) return convertError(value, conversion);
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? "Invalid Date" : value.toISOString();
   if (Array.isArray(value)) return value.map((item) => convert(item, conversion));
-  if (value instanceof Map) return record([...value].map(([key, item]) => [typeof key === "object" ? "[object]" : String(key), item]), conversion);
+  if (value instanceof Map)
+    return record(
+      [...value].map(([key, item]) => [typeof key === "object" ? "[object]" : String(key), item]),
+      conversion,
+    );
   if (value instanceof Set) return [...value].map((item) => convert(item, conversion));
   if (ArrayBuffer.isView(value)) return `[${value.constructor.name} of ${value.byteLength} bytes]`;
-  if (!isPlain(value) && "toJSON" in value && typeof value.toJSON === "function") return convert(Reflect.apply(value.toJSON, value, []), conversion);
+  if (!isPlain(value) && "toJSON" in value && typeof value.toJSON === "function")
+    return convert(Reflect.apply(value.toJSON, value, []), conversion);
   return record(Object.entries(value), conversion);
 }
 

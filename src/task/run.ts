@@ -86,7 +86,9 @@ export class Run {
   /** The outcome of a run that was called off: by the caller, or by the run around it. */
   abortedOutcome(): FailedOutcome {
     const { reason } = this.scope;
-    const error = new AbortedError(`${this.plan.name} was aborted${reason instanceof Error ? `: ${messageOf(reason)}` : ""}`, { cause: reason });
+    const error = new AbortedError(`${this.plan.name} was aborted${reason instanceof Error ? `: ${messageOf(reason)}` : ""}`, {
+      cause: reason,
+    });
     return { status: "failed", by: "refused", error, reason: error.message, retryable: true, metadata: { code: "aborted" } };
   }
 }

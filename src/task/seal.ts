@@ -37,7 +37,16 @@ type Unsealed = Omit<Success, "toJSON"> | Omit<Skipped, "toJSON"> | Omit<Failed,
 function withOutcome(run: Run, outcome: Outcome, facts: Facts): Unsealed {
   switch (outcome.status) {
     case "success":
-      return { status: "success", ok: true, ko: false, state: "complete", reason: outcome.reason, output: outcome.output, replayed: outcome.replayed === true, ...facts };
+      return {
+        status: "success",
+        ok: true,
+        ko: false,
+        state: "complete",
+        reason: outcome.reason,
+        output: outcome.output,
+        replayed: outcome.replayed === true,
+        ...facts,
+      };
     case "skipped":
       return { status: "skipped", ok: true, ko: true, state: "interrupted", reason: outcome.reason, ...facts };
     case "failed":

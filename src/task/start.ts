@@ -29,7 +29,9 @@ function makeTask({ name, type }: Plan): AnyTask {
     return configuration.construct(type);
   } catch (thrown) {
     const error = toError(thrown);
-    throw new DefinitionError(`${name} could not be made: ${messageOf(error)}. See its constructor, or config.construct.`, { cause: error });
+    throw new DefinitionError(`${name} could not be made: ${messageOf(error)}. See its constructor, or config.construct.`, {
+      cause: error,
+    });
   }
 }
 
@@ -48,8 +50,10 @@ function checkCall({ name }: Plan, options: ExecuteOptions): void {
   if (options === NO_OPTIONS) return;
   checkOptions(`${name}.execute()`, options, CALL_OPTIONS);
   const { signal, idempotencyKey, context } = options;
-  if (signal !== undefined && !("aborted" in signal && "addEventListener" in signal)) throw wrongOption(name, "signal", "an AbortSignal", signal);
-  if (idempotencyKey !== undefined && typeof idempotencyKey !== "string") throw wrongOption(name, "idempotencyKey", "a text", idempotencyKey);
+  if (signal !== undefined && !("aborted" in signal && "addEventListener" in signal))
+    throw wrongOption(name, "signal", "an AbortSignal", signal);
+  if (idempotencyKey !== undefined && typeof idempotencyKey !== "string")
+    throw wrongOption(name, "idempotencyKey", "a text", idempotencyKey);
   if (context !== undefined && (typeof context !== "object" || context === null)) throw wrongOption(name, "context", "an object", context);
 }
 

@@ -5,5 +5,6 @@ import { describe } from "../support/check.js";
 export function checkTags(option: string, tags: unknown): void {
   if (!Array.isArray(tags)) throw new DefinitionError(`${option} must be an array of texts, got ${describe(tags)}.`);
   const wrong: unknown = tags.find((tag) => typeof tag !== "string" || tag.trim() === "");
-  if (wrong !== undefined || tags.includes(undefined)) throw new DefinitionError(`${option} must be texts that are not blank, got ${describe(wrong)}.`);
+  if (wrong !== undefined || tags.includes(undefined))
+    throw new DefinitionError(`${option} must be texts that are not blank, got ${describe(wrong)}.`);
 }

@@ -39,7 +39,9 @@ export function describeTask(type: object): TaskSchema {
 }
 
 function policiesOf(type: object): Record<string, Json> {
-  const features = declarationsOf(type).map(({ feature }) => feature).filter(isLayerFeature);
+  const features = declarationsOf(type)
+    .map(({ feature }) => feature)
+    .filter(isLayerFeature);
   const entries = features.map((feature): [string, unknown] => [feature.name, effective(type, feature)]);
   return Object.fromEntries(entries.filter(([, options]) => options !== undefined).map(([name, options]) => [name, jsonSafe(options)]));
 }

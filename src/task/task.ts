@@ -42,11 +42,17 @@ export abstract class Task {
 
   static {
     attachRun = (task, run) => {
-      if (task.#run !== undefined) throw new DefinitionError(`config.construct gave an instance of ${run.plan.name} that has run before. Make a new one for each run.`);
+      if (task.#run !== undefined)
+        throw new DefinitionError(
+          `config.construct gave an instance of ${run.plan.name} that has run before. Make a new one for each run.`,
+        );
       task.#run = run;
     };
     runOf = (task) => {
-      if (task.#run === undefined) throw new DefinitionError(`This ${taskNameOf(task.constructor)} is not running. Call ${taskNameOf(task.constructor)}.execute(…) instead of making it by hand.`);
+      if (task.#run === undefined)
+        throw new DefinitionError(
+          `This ${taskNameOf(task.constructor)} is not running. Call ${taskNameOf(task.constructor)}.execute(…) instead of making it by hand.`,
+        );
       return task.#run;
     };
   }
@@ -56,10 +62,11 @@ export abstract class Task {
    *
    * @throws {DefinitionError} when input or output is no object schema, or the name is blank.
    */
-  static with<B extends abstract new () => Task, I extends ObjectSchema | undefined = undefined, O extends ObjectSchema | undefined = undefined>(
-    this: B,
-    contract: Contract<I, O> = {},
-  ): Bound<B, TypesOf<I, O>> {
+  static with<
+    B extends abstract new () => Task,
+    I extends ObjectSchema | undefined = undefined,
+    O extends ObjectSchema | undefined = undefined,
+  >(this: B, contract: Contract<I, O> = {}): Bound<B, TypesOf<I, O>> {
     checkContract(contract);
     const base: abstract new () => Task = this;
     abstract class Binding extends base {}
@@ -165,7 +172,8 @@ Object.defineProperties(Task.prototype, {
   input: {
     get(this: Task): object {
       const { input, plan } = runOf(this);
-      if (input === undefined) throw new DefinitionError(`${plan.name}: this.input is read before the input was parsed, or when it did not fit.`);
+      if (input === undefined)
+        throw new DefinitionError(`${plan.name}: this.input is read before the input was parsed, or when it did not fit.`);
       return input.parsed;
     },
   },
@@ -180,11 +188,15 @@ Object.defineProperty(Task, TASK_MARK, { value: true });
 /** Notes the halt on the run and makes what is thrown. The first halt of a run is the one that counts. */
 function halt(task: Task, outcome: Outcome): Halt {
   const run = runOf(task);
-  if (run.closed) throw new FinishedTaskError(`${run.plan.name} was halted (${outcome.status}) after its outcome stood. Await everything that may halt inside work.`);
+  if (run.closed)
+    throw new FinishedTaskError(
+      `${run.plan.name} was halted (${outcome.status}) after its outcome stood. Await everything that may halt inside work.`,
+    );
   run.halt ??= outcome;
   return new Halt(run, run.halt);
 }
 
 function checkReceiver(receiver: unknown, method: string): void {
-  if (typeof receiver !== "function") throw new DefinitionError(`${method} was called apart from its class. Call it on the task: ChargeCustomer.${method}(…).`);
+  if (typeof receiver !== "function")
+    throw new DefinitionError(`${method} was called apart from its class. Call it on the task: ChargeCustomer.${method}(…).`);
 }
