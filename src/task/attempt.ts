@@ -33,7 +33,7 @@ function untilCancelled(run: Run, work: unknown): Promise<unknown> {
       },
       (thrown: unknown) => {
         stopListening();
-        reject(thrown as Error); // whatever was thrown, passed on as it is
+        reject(thrown); // as it is, also when it is no error
       },
     );
     const stopListening = run.scope.onAbort(() => {

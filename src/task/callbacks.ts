@@ -157,7 +157,7 @@ function method<Name extends CallbackName>(name: Name, gates: Gates = {}): Callb
     name: `the ${name} callback ${String(key)}`,
     gates,
     // By name, so that a subclass's override is the one that runs; a #private method has no name to go by.
-    call: (task, ...rest) => Reflect.apply(byName ? (Reflect.get(task, key) as AnyMethod) : value, task, rest),
+    call: (task, ...rest): unknown => Reflect.apply(byName ? (Reflect.get(task, key) as AnyMethod) : value, task, rest),
   });
   // One function for both protocols: standard calls it with (method, context), legacy with (prototype, key, descriptor).
   return (target: unknown, context: unknown, descriptor?: unknown): void => {

@@ -91,14 +91,10 @@ export function effective<D, E>(type: object, feature: Feature<D, E>): E | undef
 
 /** @throws {DefinitionError} when a class decorator stands on something that is no task class. */
 export function checkClassTarget(decorator: string, target: unknown, context: unknown): asserts target is TaskType {
-  const kind = typeof context === "object" && context !== null && "kind" in context ? context.kind : undefined;
+  const kind = typeof context === "object" && context !== null && "kind" in context ? String(context.kind) : undefined;
   if (typeof target === "function" && (kind === undefined || kind === "class") && !isMemberKey(context) && isTaskType(target)) return;
   const found =
-    kind !== undefined && kind !== "class"
-      ? `a ${String(kind)}`
-      : isMemberKey(context)
-        ? `the member ${String(context)}`
-        : describe(target);
+    kind !== undefined && kind !== "class" ? `a ${kind}` : isMemberKey(context) ? `the member ${String(context)}` : describe(target);
   throw new DefinitionError(`${decorator} stands on a task class, but was put on ${found}. Move it above a class that extends Task.`);
 }
 
@@ -124,5 +120,5 @@ function bodyDeclarations(metadata: object): readonly Declaration[] {
 }
 
 function declaration<D, E>(feature: Feature<D, E>, value: D): Declaration {
-  return { feature: feature as Feature<unknown, unknown>, value }; // kept together; `effective` gives the type back
+  return { feature, value }; // kept together; `effective` gives the type back
 }

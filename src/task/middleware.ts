@@ -33,7 +33,7 @@ export function middlewareLink<T extends Task>(middleware: Middleware<T>, gates:
   checkGates("a middleware", gates);
   const name = typeof middleware === "function" ? middleware.name : middleware.constructor.name;
   // The plan of a class calls a link with that class's tasks only.
-  return { name: `the middleware ${name === "" ? "without a name" : name}`, gates: gates as Gates, call: call as Link["call"] };
+  return { name: `the middleware ${name === "" ? "without a name" : name}`, gates: gates as Gates, call };
 }
 
 /** The middlewares of a class, outermost first. Decorators apply from the lowest up, so each class's own are turned round. */
