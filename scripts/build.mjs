@@ -1,10 +1,16 @@
-// Builds dist from src with plain tsc, from nothing each time, so that no file of a former build is left in it.
-import { spawnSync } from "node:child_process";
-import { rmSync } from "node:fs";
+// Builds dist from src with plain tsc. The new dist is made beside the old one and takes its place when it is whole: no file of a
+// former build is left in it, and whoever reads it meanwhile finds all of it.
+import { renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { root, tsc } from "./tsc.mjs";
 
-const at = (path) => new URL(`../${path}`, import.meta.url);
-rmSync(at("dist"), { recursive: true, force: true });
-const { status } = spawnSync(process.execPath, [at("node_modules/typescript/bin/tsc").pathname, "-p", at("tsconfig.build.json").pathname], {
-  stdio: "inherit",
-});
-process.exit(status ?? 1);
+const fresh = join(root, `tmp/build-${process.pid}`);
+const { ok, output } = tsc(["-p", "tsconfig.build.json", "--outDir", fresh]);
+process.stdout.write(output);
+if (ok) {
+  rmSync(join(root, "dist"), { recursive: true, force: true });
+  renameSync(fresh, join(root, "dist"));
+} else {
+  rmSync(fresh, { recursive: true, force: true });
+  process.exitCode = 1;
+}
