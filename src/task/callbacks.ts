@@ -115,7 +115,7 @@ export function callbackEntry<Name extends CallbackName, T extends Task>(
     callback: name,
     key: undefined,
     name: `the ${name} callback${run.name === "" ? "" : ` ${run.name}`}`,
-    gates: gates as Gates,
+    gates: gates as Gates, // as for the call
     call,
   };
 }
@@ -163,11 +163,13 @@ function method<Name extends CallbackName>(name: Name, gates: Gates = {}): Callb
   return (target: unknown, context: unknown, descriptor?: unknown): void => {
     if (isStandardContext(context)) {
       if (context.kind !== "method" || context.static) throw misplaced(decorator, `a ${context.static ? "static " : ""}${context.kind}`);
+      // Of this kind, so the target is the method.
       declareInBody(bodyMetadata(decorator, context), callbacksFeature, entry(context.name, !context.private, target as AnyMethod));
       return;
     }
     const value: unknown = typeof descriptor === "object" && descriptor !== null && "value" in descriptor ? descriptor.value : undefined;
     if (typeof target !== "object" || target === null || typeof value !== "function") throw misplaced(decorator, describe(target));
+    // Legacy, so the context is the key; the value was seen to be a function.
     declare(target.constructor, callbacksFeature, entry(context as PropertyKey, true, value as AnyMethod));
   };
 }

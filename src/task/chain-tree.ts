@@ -6,9 +6,14 @@ export interface ChainNode {
   readonly children: readonly ChainNode[];
 }
 
+/** A node whose children are still coming. */
+interface GrowingNode extends ChainNode {
+  readonly children: ChainNode[];
+}
+
 /** Builds the tree of a chain from its results, in whatever order they came. A run whose parent is not among them is a root. */
 export function chainTree(results: Iterable<Result>): readonly ChainNode[] {
-  const nodes = [...results].toSorted((a, b) => a.index - b.index).map((result) => ({ result, children: [] as ChainNode[] }));
+  const nodes = [...results].toSorted((a, b) => a.index - b.index).map((result): GrowingNode => ({ result, children: [] }));
   const byId = new Map(nodes.map((node) => [node.result.runId, node]));
   const roots: ChainNode[] = [];
   for (const node of nodes) {
