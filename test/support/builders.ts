@@ -1,0 +1,138 @@
+import { configure, Task, type EventName, type Logger, type TelemetryEvent } from "taskwright";
+import { eventNames } from "../../src/telemetry/events.js";
+import { ManualClock } from "./manual-clock.js";
+
+/** A promise with its two ends in the test's hands. */
+export interface Deferred<T> {
+  readonly promise: Promise<T>;
+  resolve(value: T): void;
+  reject(reason: unknown): void;
+}
+
+export function deferred<T = void>(): Deferred<T> {
+  let ends: Pick<Deferred<T>, "resolve" | "reject"> | undefined;
+  const promise = new Promise<T>((resolve, reject) => {
+    ends = { resolve, reject };
+  });
+  if (ends === undefined) throw new Error("a promise calls its executor at once");
+  return { promise, ...ends };
+}
+
+/** A place in the code at which it stops, until the test lets it go on. */
+export class PausePoint {
+  readonly #reached = deferred();
+  readonly #open = deferred();
+
+  /** Called by the code under test. */
+  pass(): Promise<void> {
+    this.#reached.resolve();
+    return this.#open.promise;
+  }
+
+  /** Resolves once somebody stands at the point. */
+  get reached(): Promise<void> {
+    return this.#reached.promise;
+  }
+
+  resume(): void {
+    this.#open.resolve();
+  }
+}
+
+/** A task that throws the first times it is run, and then succeeds. `calls` counts the attempts. */
+export function flakyTask({ failures, error = () => new Error("flaky") }: { failures: number; error?: () => unknown }) {
+  return class FlakyTask extends Task.with() {
+    static calls = 0;
+
+    work(): { calls: number } {
+      FlakyTask.calls += 1;
+      if (FlakyTask.calls <= failures) throw error();
+      return { calls: FlakyTask.calls };
+    }
+  };
+}
+
+/** A task whose `work` is the function. */
+export function taskOf<R>(work: (task: Task) => R) {
+  return class Sample extends Task.with() {
+    work(): R {
+      return work(this);
+    }
+  };
+}
+
+/** Everything that is announced from now on, in order. */
+export function recordEvents(...names: EventName[]): TelemetryEvent[] {
+  const events: TelemetryEvent[] = [];
+  configure((config) => {
+    for (const name of names.length === 0 ? eventNames : names) config.telemetry.subscribe(name, (event) => events.push(event));
+  });
+  return events;
+}
+
+/** Events of one name, with the payload that belongs to it. */
+export function ofName<Name extends EventName>(events: readonly TelemetryEvent[], name: Name): TelemetryEvent<Name>[] {
+  return events.filter((event): event is TelemetryEvent<Name> => event.name === name);
+}
+
+export interface LogLine {
+  readonly level: "info" | "warn" | "error";
+  readonly fields: Record<string, unknown>;
+  readonly message: string;
+}
+
+/** A logger that keeps its lines. */
+export function memoryLogger(): { readonly logger: Logger; readonly lines: LogLine[] } {
+  const lines: LogLine[] = [];
+  const at = (level: LogLine["level"]) => (fields: object, message: string) => {
+    lines.push({ level, fields: { ...fields }, message });
+  };
+  return { logger: { info: at("info"), warn: at("warn"), error: at("error") }, lines };
+}
+
+/** Puts a clock that stands still in the place of the machine's. */
+export function useManualClock(): ManualClock {
+  const clock = new ManualClock();
+  configure((config) => {
+    config.clock = clock;
+  });
+  return clock;
+}
+
+/** The warnings of the process while the body runs. */
+export async function warningsOf(body: () => unknown): Promise<Error[]> {
+  const warnings: Error[] = [];
+  const keep = (warning: Error): void => {
+    warnings.push(warning);
+  };
+  process.on("warning", keep);
+  try {
+    await body();
+    await new Promise((resolve) => {
+      setImmediate(resolve); // warnings are emitted on the next tick
+    });
+  } finally {
+    process.off("warning", keep);
+  }
+  return warnings;
+}
+
+/** What a promise rejects with. Fails the test when it does not. */
+export async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
+  try {
+    await promise;
+  } catch (error) {
+    return error;
+  }
+  throw new Error("it did not reject");
+}
+
+/** What a function throws. Fails the test when it does not. */
+export function thrownBy(body: () => unknown): unknown {
+  try {
+    body();
+  } catch (error) {
+    return error;
+  }
+  throw new Error("it did not throw");
+}
