@@ -23,7 +23,7 @@ export default defineConfig({
         esbuild: { tsconfigRaw: { compilerOptions: { experimentalDecorators: true } } },
         test: { name: "legacy", include: ["test/**/*.test.ts"], exclude: once },
       },
-      { extends: true, test: { name: "package", include: once, testTimeout: 180_000 } },
+      { extends: true, test: { name: "package", include: once, globalSetup: "test/support/build-package.ts", testTimeout: 180_000 } },
     ],
   },
 });

@@ -22,9 +22,9 @@ describe("the code on the pages", () => {
       expect(compiled.faultsOf(snippet)).toBe("");
     });
 
-    test.concurrent("runs to its end", async ({ expect: expectHere }) => {
+    test.concurrent("runs to its end", async ({ expect }) => {
       const { code, stderr } = await runProgram(compiled.programOf(snippet));
-      expectHere(code, stderr).toBe(0);
+      expect(code, stderr).toBe(0);
     });
   });
 });
