@@ -33,6 +33,11 @@ export class NextError extends TaskwrightError {
   readonly code = "next";
 }
 
+/** The task is deprecated, and is not to be run any more. */
+export class DeprecatedError extends TaskwrightError {
+  readonly code = "deprecated";
+}
+
 /** What `this.fail()` puts into `result.error`. */
 export class FailError extends TaskwrightError {
   readonly code = "failed";
@@ -70,15 +75,64 @@ export class AbortedError extends TaskwrightError {
   readonly code = "aborted";
 }
 
+/** The key is held by another run, or was completed by one. */
+export class DuplicateError extends TaskwrightError {
+  readonly code = "duplicate";
+}
+
+/** The key was used before for another request. */
+export class FingerprintMismatchError extends TaskwrightError {
+  readonly code = "fingerprint_mismatch";
+}
+
+/** The task must have a key, and there is none. */
+export class MissingKeyError extends TaskwrightError {
+  readonly code = "missing_key";
+}
+
+/** The store could not be asked, or did not answer in time. `cause` is what it threw. */
+export class StoreUnavailableError extends TaskwrightError {
+  readonly code = "store_unavailable";
+}
+
+/** A call of the store ran out of time: whether it took effect is not known. */
+export class StoreTimeoutError extends TaskwrightError {
+  readonly code = "store_timeout";
+}
+
+/** The run no longer holds what it had claimed. `this.signal` aborts with it. */
+export class LeaseLostError extends TaskwrightError {
+  readonly code = "lease_lost";
+}
+
+/** The output cannot be kept for replay, and the task wants that to be a failure. */
+export class UnstorableOutputError extends TaskwrightError {
+  readonly code = "unstorable_output";
+}
+
+/** The process is shutting down, and no new claims are made. */
+export class ShutdownError extends TaskwrightError {
+  readonly code = "shutdown";
+}
+
 brand(TaskwrightError, "TaskwrightError");
 brand(DefinitionError, "DefinitionError");
 brand(FinishedTaskError, "FinishedTaskError");
 brand(NextError, "NextError");
+brand(DeprecatedError, "DeprecatedError");
 brand(FailError, "FailError");
 brand(ThrownValueError, "ThrownValueError");
 brand(InvalidInputError, "InvalidInputError");
 brand(InvalidOutputError, "InvalidOutputError");
 brand(AbortedError, "AbortedError");
+brand(DuplicateError, "DuplicateError");
+brand(FingerprintMismatchError, "FingerprintMismatchError");
+brand(MissingKeyError, "MissingKeyError");
+brand(StoreUnavailableError, "StoreUnavailableError");
+brand(StoreTimeoutError, "StoreTimeoutError");
+brand(LeaseLostError, "LeaseLostError");
+brand(UnstorableOutputError, "UnstorableOutputError");
+brand(ShutdownError, "ShutdownError");
 
 /** Is this one of our errors, whichever copy of the package made it? */
 export function isTaskwrightError(value: unknown): value is TaskwrightError {

@@ -11,7 +11,7 @@ export { configure, resetConfiguration, type Configuration } from "./task/config
 export type { Gate, Gates } from "./task/gates.js";
 export type { TaskDecorator } from "./task/metadata.js";
 export type { Next } from "./task/onion.js";
-export { use, type Middleware, type MiddlewareFunction } from "./task/middleware.js";
+export { use, type Middleware, type MiddlewareFunction, type MiddlewareObject } from "./task/middleware.js";
 export { settings, type Settings } from "./task/settings.js";
 export { deprecated, type DeprecatedOptions } from "./task/deprecation.js";
 export type { LogFields, Logger } from "./task/log.js";
@@ -38,6 +38,16 @@ export {
 export { retryOn, type RetryOptions } from "./policies/retry.js";
 export type { Jitter, JitterFunction, JitterName } from "./policies/backoff.js";
 export type { ErrorClass, ErrorMatcher, ErrorPredicate } from "./policies/error-matcher.js";
+export { idempotentBy, type FieldsDecorator } from "./idempotency/decorator.js";
+export { literal, type Literal } from "./idempotency/resolver.js";
+export type { DuplicateRules, Idempotency, IdempotencyOptions, Resolver, ResolverFunction } from "./idempotency/options.js";
+export { keyFor, releaseSlot, slots, type SlotInfo, type SlotsOptions } from "./idempotency/inspect.js";
+export { resume, shutdown, type ShutdownOptions } from "./idempotency/shutdown.js";
+import "./idempotency/task-members.js";
+export { StoreKey, type KeyPart, type Segment } from "./claims/key.js";
+export type { Claim } from "./task/run.js";
+export { MemoryStore, type MemoryStoreOptions } from "./stores/memory.js";
+export type { EntriesOptions, EntryPage, SetOptions, SetResult, Store, StoreEntry } from "./stores/store.js";
 export type { Listener, Telemetry } from "./telemetry/emitter.js";
 export type { EventName, EventPayloads, TelemetryEvent } from "./telemetry/events.js";
 export type { Duration } from "./support/duration.js";
@@ -45,14 +55,23 @@ export type { Clock } from "./support/clock.js";
 export {
   AbortedError,
   DefinitionError,
+  DeprecatedError,
+  DuplicateError,
   FailError,
+  FingerprintMismatchError,
   FinishedTaskError,
   InvalidInputError,
   InvalidOutputError,
   isDefinitionError,
   isTaskwrightError,
+  LeaseLostError,
+  MissingKeyError,
   NextError,
+  ShutdownError,
+  StoreTimeoutError,
+  StoreUnavailableError,
   TaskwrightError,
   ThrownValueError,
+  UnstorableOutputError,
   type Issue,
 } from "./errors.js";

@@ -1,4 +1,5 @@
-import { ThrownValueError } from "../errors.js";
+import { DefinitionError, ThrownValueError } from "../errors.js";
+import { isThenable } from "../support/and-then.js";
 
 /** Which errors: a class, or a predicate. Predicates also serve where a library is loaded twice and `instanceof` fails. */
 export type ErrorMatcher = ErrorClass | ErrorPredicate;
@@ -7,8 +8,16 @@ export type ErrorPredicate = (error: Error) => boolean;
 
 /** Does the error match? A thrown value that was no error is also held against classes of its own kind. */
 export function matches(matcher: ErrorMatcher, error: Error): boolean {
-  if (!isClass(matcher)) return Boolean(matcher(error));
+  if (!isClass(matcher)) return ask(matcher, error);
   return isA(matcher, error) || (error instanceof ThrownValueError && isA(matcher, error.cause));
+}
+
+/** A promise would always be true, so it is refused. */
+function ask(predicate: ErrorPredicate, error: Error): boolean {
+  const answer: unknown = predicate(error);
+  if (!isThenable(answer)) return Boolean(answer);
+  void Promise.resolve(answer).then(undefined, () => undefined); // its answer comes too late to be of use, also as a rejection
+  throw new DefinitionError("A predicate of @retryOn() answered with a promise. Predicates answer true or false at once.");
 }
 
 function isA(errorClass: ErrorClass, value: unknown): boolean {

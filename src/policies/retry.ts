@@ -1,6 +1,7 @@
 import { DefinitionError } from "../errors.js";
 import { checkInteger, checkOptions, describe, list } from "../support/check.js";
 import { toMs, type Duration } from "../support/duration.js";
+import { random } from "../support/random.js";
 import { sleep } from "../support/sleep.js";
 import { checkGates, passes, type Gates } from "../task/gates.js";
 import type { Layer, LayerFeature } from "../task/layer.js";
@@ -12,6 +13,7 @@ import type { Task } from "../task/task.js";
 import { backoffMs, jitterNames, type Backoff, type Jitter } from "./backoff.js";
 import { matches, type ErrorMatcher } from "./error-matcher.js";
 
+/** Gates are also given the error and the number of the attempt that failed, from 1. */
 export interface RetryOptions<T extends Task = Task> extends Gates<T, [error: Error, attempt: number]> {
   /** Retries after the first attempt; 0 turns them off. @default 3 */
   readonly limit?: number;
@@ -34,7 +36,6 @@ const DEFAULTS: Retry = { on: [], limit: 3, delayMs: 500, gates: {} };
 
 export const retryFeature: LayerFeature<RetryChange | false, Retry> = {
   name: "retry",
-  rank: "retry",
   merge(inherited = DEFAULTS, declared) {
     if (declared === false) return undefined;
     return {
@@ -44,7 +45,14 @@ export const retryFeature: LayerFeature<RetryChange | false, Retry> = {
       gates: { ...inherited.gates, ...declared.gates },
     };
   },
-  layer: (retry) => (retry.limit > 0 && retry.on.length > 0 ? retryLayer(retry) : undefined),
+  describe: ({ on, limit, delayMs, maxDelayMs, jitter }) => ({
+    on: on.map(({ name }) => name || "a predicate"),
+    limit,
+    delayMs,
+    ...(maxDelayMs !== undefined && { maxDelayMs }),
+    ...(jitter !== undefined && { jitter: typeof jitter === "function" ? "a function" : jitter }),
+  }),
+  layers: (retry) => (retry.limit > 0 && retry.on.length > 0 ? [{ rank: "retry", layer: retryLayer(retry) }] : []),
 };
 
 /**
@@ -101,17 +109,17 @@ function retryLayer(retry: Retry): Layer {
         return outcome;
       }
       waitMs = waitBefore(run, retry, attempt, waitMs);
-      announce(run, "retry_scheduled")?.({ attempt: attempt + 1, delayMs: waitMs, error: outcome.error });
+      announce(run, "retry_scheduled")?.({ attempt: run.attempts + 1, delayMs: waitMs, error: outcome.error });
       if (waitMs > 0) await sleep(run.clock, waitMs, run.scope);
       if (run.scope.aborted) return run.abortedOutcome();
-      announce(run, "task_retried")?.({ attempt: attempt + 1 });
+      announce(run, "task_retried")?.({ attempt: run.attempts + 1 });
     }
   };
 }
 
 /** A predicate or gate that throws cannot vouch for a retry; the failure that it was asked about stands. */
 function isRetryable(run: Run, retry: Retry, outcome: Outcome, attempt: number): outcome is FailedOutcome {
-  if (outcome.status !== "failed" || outcome.by !== "error" || run.aftermath !== undefined) return false;
+  if (outcome.status !== "failed" || outcome.by !== "error" || !outcome.retryable || run.aftermath !== undefined) return false;
   try {
     return retry.on.some((matcher) => matches(matcher, outcome.error)) && passes(retry.gates, run.task, outcome.error, attempt + 1);
   } catch (thrown) {
@@ -122,7 +130,7 @@ function isRetryable(run: Run, retry: Retry, outcome: Outcome, attempt: number):
 
 function waitBefore(run: Run, retry: Retry, attempt: number, previousMs: number | undefined): number {
   try {
-    return backoffMs(retry, attempt, previousMs, Math.random);
+    return backoffMs(retry, attempt, previousMs, random);
   } catch (thrown) {
     reportObserver(run, "the jitter of @retryOn()", thrown);
     return retry.delayMs;

@@ -1,29 +1,50 @@
+/** How deep a frozen copy goes; what lies deeper is kept by reference. Nobody notes that much, and no stack is without end. */
+const MAX_DEPTH = 100;
+
 /**
  * A frozen copy of what a person noted: plain objects and arrays are copied all the way down, so that the owner's data
- * is left as it is; everything else (dates, errors, instances) is kept by reference.
+ * is left as it is; everything else (dates, errors, instances, results) is kept by reference. Never throws: what cannot be read
+ * is the text `[unreadable]`.
  */
 export function frozenCopy<T>(value: T): T {
-  return copy(value, new Map()) as T; // copies keep the shape of what they copy
+  return copy(value, new Map(), 0) as T; // copies keep the shape of what they copy
 }
 
-function copy(value: unknown, seen: Map<object, unknown>): unknown {
-  if (typeof value !== "object" || value === null) return value;
-  if (!Array.isArray(value) && !isPlain(value)) return value;
+function copy(value: unknown, seen: Map<object, unknown>, depth: number): unknown {
+  if (typeof value !== "object" || value === null || depth === MAX_DEPTH) return value;
   const known = seen.get(value);
   if (known !== undefined) return known;
   if (Array.isArray(value)) {
     const items: unknown[] = [];
     seen.set(value, items);
-    for (const item of value) items.push(copy(item, seen));
+    for (let i = 0; i < value.length; i += 1) items.push(copy(read(value, i), seen, depth + 1));
     return Object.freeze(items);
   }
-  const record: Record<PropertyKey, unknown> = {};
+  if (!isPlain(value) || hasHiddenMethods(value)) return value;
+  const record: Record<string, unknown> = {};
   seen.set(value, record);
-  for (const key of Reflect.ownKeys(value)) {
-    const descriptor = Object.getOwnPropertyDescriptor(value, key);
-    if (descriptor?.enumerable === true) setOwn(record, key, copy(Reflect.get(value, key), seen));
-  }
+  for (const key of Object.keys(value)) setOwn(record, key, copy(read(value, key), seen, depth + 1));
   return Object.freeze(record);
+}
+
+/** A shallow copy of a bag, frozen. Never throws. */
+export function frozenEntries(bag: object): Readonly<Record<string, unknown>> {
+  const record: Record<string, unknown> = {};
+  addEntries(record, bag);
+  return Object.freeze(record);
+}
+
+/** Copies own entries one by one. Never throws, and sets no prototype. */
+export function addEntries(target: object, entries: object): void {
+  for (const key of Object.keys(entries)) setOwn(target, key, read(entries, key));
+}
+
+function read(owner: object, key: PropertyKey): unknown {
+  try {
+    return Reflect.get(owner, key);
+  } catch {
+    return "[unreadable]"; // a getter of somebody's that throws
+  }
 }
 
 /** Sets an own property, also when it is called `__proto__`. */
@@ -35,4 +56,9 @@ export function setOwn(target: object, key: PropertyKey, value: unknown): void {
 export function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
+}
+
+/** A result is plain data with a `toJSON` out of sight, which a copy would lose. */
+function hasHiddenMethods(value: object): boolean {
+  return Object.hasOwn(value, "toJSON") && !Object.prototype.propertyIsEnumerable.call(value, "toJSON");
 }

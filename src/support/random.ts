@@ -1,2 +1,2 @@
-/** Where chance comes from: a number from 0 up to 1. */
+/** A number from 0 up to 1, for scattering waits. Not for secrets. */
 export const random: () => number = Math.random;

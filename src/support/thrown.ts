@@ -23,3 +23,13 @@ export function messageOf(error: Error): string {
     return "an error whose message cannot be read"; // a getter of somebody else's that throws
   }
 }
+
+/** Where an error came from, as far as it lets itself be read. */
+export function stackOf(error: Error): string {
+  try {
+    const { stack } = error;
+    return typeof stack === "string" && stack !== "" ? stack : messageOf(error);
+  } catch {
+    return messageOf(error);
+  }
+}

@@ -1,4 +1,4 @@
-import { Halt } from "./halt.js";
+import { isThenable } from "../support/and-then.js";
 import type { Outcome } from "./outcome.js";
 import type { Run } from "./run.js";
 import { outcomeOfThrown } from "./thrown-outcome.js";
@@ -8,8 +8,9 @@ export async function attempt(run: Run): Promise<Outcome> {
   if (run.scope.cancelled) return run.abortedOutcome();
   run.attempts += 1;
   try {
-    const returned = run.task.work();
-    return succeeded(run, run.scope.cancellable ? await untilCancelled(run, returned) : await returned);
+    const work: unknown = run.task.work();
+    if (run.scope.cancellable && isThenable(work)) return await untilCancelled(run, work);
+    return succeeded(run, await work);
   } catch (thrown) {
     return outcomeOfThrown(run, thrown);
   }
@@ -24,23 +25,23 @@ function succeeded(run: Run, output: unknown): Outcome {
  * Waits for the work, but no longer than until the run is called off. The work may then still go on: it becomes the run's
  * aftermath, so that whoever holds something for the run keeps it until the work has come to rest.
  */
-function untilCancelled(run: Run, work: unknown): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    const atRest = Promise.resolve(work).then(
-      (value) => {
-        stopListening();
-        resolve(value);
-      },
-      (thrown: unknown) => {
-        stopListening();
-        reject(thrown); // as it is, also when it is no error
-      },
-    );
-    const stopListening = run.scope.onAbort(() => {
+function untilCancelled(run: Run, work: PromiseLike<unknown>): Promise<Outcome> {
+  const atRest = Promise.resolve(work).then(
+    (output) => succeeded(run, output),
+    (thrown: unknown) => outcomeOfThrown(run, thrown),
+  );
+  return new Promise((resolve) => {
+    const callOff = (): void => {
       if (!run.scope.cancelled) return;
       stopListening();
-      run.aftermath = atRest;
-      reject(new Halt(run, run.abortedOutcome()));
+      run.aftermath = atRest.then(() => undefined);
+      resolve(run.abortedOutcome());
+    };
+    const stopListening = run.scope.onAbort(callOff);
+    void atRest.then((outcome) => {
+      stopListening();
+      resolve(outcome);
     });
+    callOff(); // the work may have called it off itself, before anybody listened
   });
 }

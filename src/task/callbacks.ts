@@ -32,12 +32,12 @@ export type CallbackFunction<Name extends CallbackName, T extends Task = Task> =
 ) => unknown;
 
 /** A decorator for methods, in either protocol. The method's own arguments are checked against the callback's. */
-export interface CallbackDecorator<Name extends CallbackName> {
-  <This extends Task, Method extends (this: This, ...rest: CallbackArguments[Name]) => unknown>(
+export interface CallbackDecorator<Name extends CallbackName, T extends Task = Task> {
+  <This extends T, Method extends (this: This, ...rest: CallbackArguments[Name]) => unknown>(
     value: Method,
     context: ClassMethodDecoratorContext<This, Method>,
   ): void;
-  <This extends Task>(
+  <This extends T>(
     target: This,
     key: PropertyKey,
     descriptor: TypedPropertyDescriptor<(this: This, ...rest: CallbackArguments[Name]) => unknown>,
@@ -120,7 +120,7 @@ export function callbackEntry<Name extends CallbackName, T extends Task>(
   };
 }
 
-type CallbackDecoratorFactory<Name extends CallbackName> = (gates?: Gates) => CallbackDecorator<Name>;
+type CallbackDecoratorFactory<Name extends CallbackName> = <T extends Task = Task>(gates?: Gates<T>) => CallbackDecorator<Name, T>;
 
 /** Runs the method before anything of the task, also before the input is parsed. What it throws fails the run. */
 export const beforeExecution: CallbackDecoratorFactory<"before_execution"> = (gates) => method("before_execution", gates);
@@ -147,7 +147,7 @@ export const onKo: CallbackDecoratorFactory<"on_ko"> = (gates) => method("on_ko"
 
 type AnyMethod = (this: never, ...rest: never[]) => unknown;
 
-function method<Name extends CallbackName>(name: Name, gates: Gates = {}): CallbackDecorator<Name> {
+function method<Name extends CallbackName, T extends Task>(name: Name, gates: Gates<T> = {}): CallbackDecorator<Name, T> {
   const decorator = `@${name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())}()`;
   checkOptions(decorator, gates, GATE_OPTIONS);
   checkGates(decorator, gates);
@@ -155,7 +155,7 @@ function method<Name extends CallbackName>(name: Name, gates: Gates = {}): Callb
     callback: name,
     key: byName ? key : undefined,
     name: `the ${name} callback ${String(key)}`,
-    gates,
+    gates: gates as Gates, // asked with tasks of the class it stands in
     // By name, so that a subclass's override is the one that runs; a #private method has no name to go by.
     call: (task, ...rest): unknown => Reflect.apply(byName ? (Reflect.get(task, key) as AnyMethod) : value, task, rest),
   });
@@ -192,11 +192,13 @@ function misplaced(decorator: string, found: string): DefinitionError {
   );
 }
 
-/** Runs callbacks that may still fail the run. Throws what they throw. */
-export async function runBefore(run: Run, entries: readonly CallbackEntry[]): Promise<void> {
+/** Runs callbacks that may still decide the run. Throws what they throw; a halt that they swallow counts all the same. */
+export async function runBefore(run: Run, entries: readonly CallbackEntry[]): Promise<Outcome | undefined> {
   for (const entry of entries) {
     if (passes(entry.gates, run.task)) await entry.call(run.task);
+    if (run.halt !== undefined) return run.halt;
   }
+  return undefined;
 }
 
 /** Runs callbacks on a sealed outcome. What they throw is reported and changes nothing. */

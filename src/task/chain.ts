@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { setOwn } from "../support/freeze.js";
+import { addEntries, frozenEntries } from "../support/freeze.js";
 import type { Run } from "./run.js";
 
 /** A bag of your own making, shared along a chain. Declare its entries by merging into this interface. */
@@ -30,12 +30,12 @@ export class Chain {
   }
 
   addContext(entries: object): void {
-    for (const [key, value] of Object.entries(entries)) setOwn(this.context, key, value);
+    addEntries(this.context, entries);
   }
 
   /** The bag as it is now. */
   contextCopy(): Readonly<Record<string, unknown>> {
-    return this.#context === undefined ? EMPTY : Object.freeze({ ...this.#context });
+    return this.#context === undefined ? EMPTY : frozenEntries(this.#context);
   }
 }
 

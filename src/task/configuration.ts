@@ -1,6 +1,8 @@
 import { DefinitionError } from "../errors.js";
 import { checkFunction, describe, list } from "../support/check.js";
 import { systemClock, type Clock } from "../support/clock.js";
+import { toMs, type Duration } from "../support/duration.js";
+import type { Store } from "../stores/store.js";
 import { Telemetry } from "../telemetry/emitter.js";
 import { callbackEntry, type CallbackEntry, type CallbackFunction, type CallbackName } from "./callbacks.js";
 import type { Gates } from "./gates.js";
@@ -8,6 +10,7 @@ import { checkLogFields, checkLogger, type LogFields, type Logger } from "./log.
 import { declarationsChanged } from "./metadata.js";
 import { middlewareLink, type Middleware } from "./middleware.js";
 import type { Link } from "./onion.js";
+import { checkStore } from "./check-store.js";
 import { checkTags } from "./tags.js";
 import type { Task } from "./task.js";
 
@@ -32,6 +35,11 @@ export class Configuration {
   /** Where time comes from; tests put a manual clock here. @default the machine's */
   clock: Clock = systemClock;
 
+  /** Where slots and locks are kept. @default a store of this process alone, for development and tests */
+  store: Store | undefined;
+  /** How long a call of the store may take before it counts as failed with unknown effect. @default 5 (seconds) */
+  storeTimeout: Duration = 5;
+
   /** Puts a middleware around the runs of all tasks, inside those added before. */
   use<T extends Task = Task>(middleware: Middleware<T>, gates: Gates<T> = {}): void {
     this.middlewares.push(middlewareLink(middleware, gates));
@@ -54,6 +62,8 @@ const CHECKS: Checks = {
   tags: (value) => checkTags("config.tags", value),
   correlationId: (value) => value === undefined || checkFunction("config.correlationId", value),
   construct: (value) => checkFunction("config.construct", value),
+  store: (value) => value === undefined || checkStore("config.store", value),
+  storeTimeout: (value) => toMs("config.storeTimeout", value as Duration), // it checks what it is given
   clock: (value) => {
     if (typeof value !== "object" || value === null || !("now" in value && "epoch" in value && "timer" in value)) {
       throw new DefinitionError(`config.clock must have now, epoch and timer, got ${describe(value)}.`);
@@ -71,10 +81,9 @@ export let configuration: Configuration = new Configuration();
 export function configure(change: (config: Configuration) => void): void {
   checkFunction("configure()", change);
   change(new Proxy(configuration, CHECKED));
-  declarationsChanged();
 }
 
-/** Back to the defaults, listeners included. For tests. */
+/** Back to the defaults, `config.telemetry` and its listeners included; listeners of single classes stay. For tests. */
 export function resetConfiguration(): void {
   configuration = new Configuration();
   declarationsChanged();
@@ -82,15 +91,16 @@ export function resetConfiguration(): void {
 
 /** Assignments are checked where they are made, so that the stack points at the mistake. */
 const CHECKED: ProxyHandler<Configuration> = {
-  get(target, key) {
+  get(target, key): unknown {
     const value: unknown = Reflect.get(target, key);
     return typeof value === "function" && Object.hasOwn(Configuration.prototype, key) ? value.bind(target) : value;
   },
   set(target, key, value) {
-    const check = Object.hasOwn(CHECKS, key) ? CHECKS[key as keyof Checks] : undefined;
+    const check = Object.hasOwn(CHECKS, key) ? CHECKS[key as keyof Checks] : undefined; // it was just found there
     if (check === undefined)
       throw new DefinitionError(`config.${String(key)} cannot be set. Options: ${list(Object.keys(CHECKS))}. Check the spelling.`);
     check(value);
+    declarationsChanged();
     return Reflect.set(target, key, value);
   },
 };

@@ -42,7 +42,7 @@ export interface TypesOf<I extends ObjectSchema | undefined, O extends ObjectSch
   readonly returned: O extends ObjectSchema ? GivenBy<O> : unknown;
   readonly output: O extends ObjectSchema ? ParsedBy<O> : Inferred;
 }
-export type NoInput = Readonly<Record<never, never>>;
+export type NoInput = Readonly<Record<string, never>>;
 declare const inferred: unique symbol;
 export interface Inferred {
   readonly [inferred]: true;
@@ -81,4 +81,6 @@ export interface ExecuteOptions {
 
 /** The arguments of `execute`: the input may be left out where nothing in it is required. */
 export type ExecuteArguments<C extends TaskClass> =
-  NoInput extends InputOf<C> ? [input?: InputOf<C>, options?: ExecuteOptions] : [input: InputOf<C>, options?: ExecuteOptions];
+  Readonly<Record<never, never>> extends InputOf<C>
+    ? [input?: InputOf<C>, options?: ExecuteOptions]
+    : [input: InputOf<C>, options?: ExecuteOptions];

@@ -1,4 +1,4 @@
-import { DefinitionError } from "../errors.js";
+import { DefinitionError, DeprecatedError } from "../errors.js";
 import { checkOptions, checkWord, describe } from "../support/check.js";
 import { checkGates, GATE_OPTIONS, passes, type Gates } from "./gates.js";
 import { checkClassTarget, declare, type Feature, type TaskDecorator } from "./metadata.js";
@@ -66,7 +66,7 @@ export function noteDeprecation(run: Run): FailedOutcome | undefined {
       return {
         status: "failed",
         by: "refused",
-        error: new DefinitionError(message),
+        error: new DeprecatedError(message),
         reason: message,
         retryable: false,
         metadata: { code: "deprecated" },

@@ -1,29 +1,33 @@
+import { andThen } from "../support/and-then.js";
 import { runAfter, runBefore } from "./callbacks.js";
 import { insideRun } from "./chain.js";
-import type { TaskClass, ExecuteOptions } from "./contract.js";
+import type { ExecuteOptions, TaskClass } from "./contract.js";
 import { noteDeprecation } from "./deprecation.js";
 import { logRun } from "./log.js";
 import { announce } from "./observers.js";
 import { throughLinks } from "./onion.js";
 import type { Outcome } from "./outcome.js";
+import { parseInput } from "./parse-input.js";
 import { planOf } from "./plan.js";
 import type { Result } from "./result.js";
 import type { Run } from "./run.js";
-import { parseInput } from "./parse-input.js";
 import { sealResult } from "./seal.js";
 import { startRun, type AttachRun } from "./start.js";
 import { outcomeOfThrown } from "./thrown-outcome.js";
+import { verified } from "./verify-output.js";
 
 /**
  * One run, from the call to its answer. Read this file from the top: it is the order in which everything happens.
  *
- * @throws {DefinitionError} and nothing else: a programmer's mistake in the task or the call.
+ * @throws {DefinitionError} and nothing else, as a rejection: a programmer's mistake in the task or the call.
  */
-export async function execute(type: TaskClass, given: unknown, options: ExecuteOptions, attach: AttachRun): Promise<Result> {
-  const run = startRun(planOf(type), given, options, attach);
-  const result = await insideRun(run, answer);
-  if (run.mistake !== undefined) throw run.mistake;
-  return result;
+export function execute(type: TaskClass, given: unknown, options: ExecuteOptions, attach: AttachRun): Promise<Result> {
+  try {
+    const run = startRun(planOf(type), given, options, attach);
+    return insideRun(run, answer);
+  } catch (mistake) {
+    return Promise.reject(mistake as Error); // a DefinitionError, as both promise
+  }
 }
 
 async function answer(run: Run): Promise<Result> {
@@ -31,37 +35,37 @@ async function answer(run: Run): Promise<Result> {
   const result = sealResult(run, outcome);
   announce(run, "task_executed")?.({ result });
   logRun(run, result);
+  if (run.mistake !== undefined) throw run.mistake;
   return result;
 }
 
+/** From the start of the task to its last callback. Until the outcome is sealed, whatever throws or halts decides it. */
 async function lifecycle(run: Run): Promise<Outcome> {
-  announce(run, "task_started")?.({});
-  const outcome = run.seal(await decide(run));
-  await completionCallbacks(run, outcome);
-  return outcome;
-}
-
-/** Until the outcome stands, whatever throws or halts decides it. */
-async function decide(run: Run): Promise<Outcome> {
   const { callbacks } = run.plan;
+  announce(run, "task_started")?.({});
+  let outcome: Outcome;
   try {
-    const turnedAway = run.halt ?? noteDeprecation(run);
-    if (turnedAway !== undefined) return turnedAway;
-    await runBefore(run, callbacks.before_execution);
-    await runBefore(run, callbacks.before_validation);
-    return await throughLinks(run, callbacks.around_execution, execution);
+    outcome =
+      run.halt ??
+      noteDeprecation(run) ??
+      (await beforeCallbacks(run)) ??
+      (await throughLinks(run, callbacks.around_execution, protectedWork));
   } catch (thrown) {
-    return outcomeOfThrown(run, thrown);
+    outcome = outcomeOfThrown(run, thrown);
   }
+  const sealed = run.seal(await verified(run, outcome));
+  await completionCallbacks(run, sealed);
+  return sealed;
 }
 
-async function execution(run: Run): Promise<Outcome> {
-  try {
-    const turnedAway = run.halt ?? (await parseInput(run));
-    return run.seal(turnedAway ?? (await run.plan.layers(run)));
-  } catch (thrown) {
-    return outcomeOfThrown(run, thrown);
-  }
+function beforeCallbacks(run: Run): Promise<Outcome | undefined> | undefined {
+  const { before_execution: execution, before_validation: validation } = run.plan.callbacks;
+  return execution.length + validation.length === 0 ? undefined : runBefore(run, [...execution, ...validation]);
+}
+
+/** Parses the input, and hands over to the layers: rate limit, breaker, lock, claim, rollback, verification, retry, timeout, `work`. */
+function protectedWork(run: Run): Outcome | Promise<Outcome> {
+  return run.halt ?? andThen(parseInput(run), (refused) => refused ?? run.plan.layers(run));
 }
 
 async function completionCallbacks(run: Run, outcome: Outcome): Promise<void> {

@@ -3,7 +3,7 @@ import { checkOptions, describe } from "../support/check.js";
 import { isPlain } from "../support/freeze.js";
 import { guarded } from "./observers.js";
 import { errorJson, jsonSafe } from "./result-json.js";
-import type { Result } from "./result.js";
+import type { Failed, Result } from "./result.js";
 import type { Run } from "./run.js";
 
 /** pino, console, or anything else with these three. The fields come first, as pino and bunyan have it. */
@@ -32,23 +32,22 @@ export function logRun(run: Run, result: Result): void {
   if (logger === undefined) return;
   guarded(() => {
     const line = fieldsOf(run, result, logFields);
-    const message = `${result.task} ${result.status}${result.reason === undefined ? "" : `: ${result.reason}`}`;
+    const message = `${result.task} ${result.status}${line["reason"] === undefined ? "" : `: ${String(line["reason"])}`}`;
     if (result.status === "failed") logger.error(line, message);
     else logger.info(line, message);
   });
 }
 
-function fieldsOf(run: Run, result: Result, logFields: LogFields): object {
-  const { task, status, state, reason, runId, chainId, parentId, index, correlationId, retries, durationMs, tags } = result;
-  const fields: Record<string, unknown> = { task, status, state, runId, chainId, index, retries, durationMs };
-  if (reason !== undefined) fields["reason"] = reason;
+function fieldsOf(run: Run, result: Result, logFields: LogFields): Record<string, unknown> {
+  const { task, status, state, reason, runId, chainId, parentId, index, depth, correlationId, retries, durationMs, tags } = result;
+  const fields: Record<string, unknown> = { task, status, state, runId, chainId, index, depth, retries, durationMs };
+  if (reason !== undefined) fields["reason"] = result.status === "failed" && result.issues.length > 0 ? wrongFields(result) : reason;
   if (parentId !== undefined) fields["parentId"] = parentId;
   if (correlationId !== undefined) fields["correlationId"] = correlationId;
   if (tags.length > 0) fields["tags"] = tags;
   if (result.metadata.code !== undefined) fields["code"] = result.metadata.code;
   if (result.deprecated) fields["deprecated"] = true;
-  if (result.status === "failed")
-    Object.assign(fields, { error: errorJson(result.error), origin: result.origin, rolledBack: result.rolledBack });
+  if (result.status === "failed") Object.assign(fields, failureFields(result));
   const parts = {
     input: run.input?.parsed,
     output: result.status === "success" ? result.output : undefined,
@@ -60,6 +59,15 @@ function fieldsOf(run: Run, result: Result, logFields: LogFields): object {
     if (picked !== undefined) fields[part] = picked;
   }
   return fields;
+}
+
+function failureFields({ error, issues, origin, rolledBack }: Failed): object {
+  return { error: issues.length > 0 ? { name: error.name } : errorJson(error), origin, rolledBack };
+}
+
+/** Which fields did not fit, and not why: some validators quote the values in their messages. */
+function wrongFields({ issues }: Failed): string {
+  return `these do not fit the schema: ${issues.map(({ path }) => (path.length === 0 ? "the whole" : path.map(String).join("."))).join(", ")}`;
 }
 
 function pick(value: unknown, keys: readonly string[] = []): object | undefined {

@@ -1,5 +1,6 @@
 import { DefinitionError } from "../errors.js";
-import { effective, lineage } from "./metadata.js";
+import { describe } from "../support/check.js";
+import { ownValues, TASK_MARK } from "./metadata.js";
 import { contractFeature } from "./contract-feature.js";
 
 /** What a class without a name is called in events and logs. It is no name to make keys of. */
@@ -36,25 +37,24 @@ export function keyNameOf(type: object): string {
 
 // Read when it is asked for and never while decorating: bundlers set a class's name after its decorators have run.
 function read(type: object): TaskName {
-  const own = ownName(type);
-  if (own !== undefined) return { name: own, explicit: true };
-  const declared = effective(type, contractFeature)?.name;
-  if (declared !== undefined && namedItself(type)) return { name: declared, explicit: true };
+  const name = ownName(type) ?? contractName(type);
+  if (name !== undefined) return { name, explicit: true };
   const className: unknown = Reflect.get(type, "name");
   return { name: typeof className === "string" && className !== "" ? className : ANONYMOUS, explicit: false };
 }
 
+/** What the class itself gives as `static taskName`, as a field or a getter. */
 function ownName(type: object): string | undefined {
-  const descriptor = Object.getOwnPropertyDescriptor(type, "taskName");
-  const name: unknown = descriptor?.value;
-  return typeof name === "string" ? name : undefined;
+  if (Object.hasOwn(type, TASK_MARK) || !Object.hasOwn(type, "taskName")) return undefined;
+  const name: unknown = Reflect.get(type, "taskName");
+  if (typeof name === "string" && name.trim() !== "") return name;
+  throw new DefinitionError(`static taskName must be a text that is not blank, got ${describe(name)}.`);
 }
 
-/** A given name is the name of one class; what extends that class is another task. */
-function namedItself(type: object): boolean {
-  const line = lineage(type);
-  const binding = line.findLastIndex((at) => Object.hasOwn(at, BINDING));
-  return binding >= line.length - 2;
+/** A name given to `with` is that of the one class which extends what `with` returned; what extends that class is another task. */
+function contractName(type: object): string | undefined {
+  const binding = [type, Object.getPrototypeOf(type) as object].find((at) => Object.hasOwn(at, BINDING));
+  return binding === undefined ? undefined : ownValues(binding, contractFeature).at(-1)?.name;
 }
 
 /** Marks the classes that `with` makes. */

@@ -14,6 +14,8 @@ interface OutcomeBase {
 export interface SuccessOutcome extends OutcomeBase {
   readonly status: "success";
   readonly output: unknown;
+  /** What `work` returned, before it went through the output schema. */
+  readonly returned?: unknown;
   /** Is the output that of an earlier run with the same key? */
   readonly replayed?: boolean;
 }

@@ -1,4 +1,5 @@
 import { DefinitionError } from "../errors.js";
+import type { Store } from "../stores/store.js";
 import type { Telemetry } from "../telemetry/emitter.js";
 import { attempt } from "./attempt.js";
 import { callbacksFeature, groupCallbacks, type Callbacks } from "./callbacks.js";
@@ -24,19 +25,20 @@ export interface Plan {
   readonly name: string;
   readonly contract: AnyContract;
   readonly parseInput: Parser | undefined;
+  readonly parseOutput: Parser | undefined;
   readonly middlewares: readonly Link[];
   readonly callbacks: Callbacks;
   /** The layers around `work`, down to one attempt. */
   readonly layers: Step;
   /** What takes part as a layer, by name, with its effective options. */
   readonly policies: Readonly<Record<string, unknown>>;
-  readonly hasRollback: boolean;
   readonly deprecation: Deprecation | undefined;
   readonly tags: readonly string[];
   readonly description: string | undefined;
   readonly emitters: readonly Telemetry[];
   readonly logger: Logger | undefined;
   readonly logFields: LogFields;
+  readonly store: Store | undefined;
 }
 
 const plans = new WeakMap<TaskClass, { readonly plan: Plan; readonly version: number }>();
@@ -60,26 +62,25 @@ function composePlan(type: TaskClass): Plan {
     name: taskNameOf(type),
     contract,
     parseInput: contract.input === undefined ? undefined : parserOf(contract.input),
+    parseOutput: contract.output === undefined ? undefined : parserOf(contract.output),
     middlewares: [...configuration.middlewares, ...middlewaresOf(type)],
     callbacks: groupCallbacks([...configuration.callbacks, ...(effective(type, callbacksFeature) ?? [])]),
-    layers: compose([...coreLayers(type, contract), ...policies.flatMap(layerOf)], attempt),
+    layers: compose([...CORE_LAYERS, ...policies.flatMap(({ feature, options }) => feature.layers(options, type))], attempt),
     policies: Object.fromEntries(policies.map(({ feature, options }) => [feature.name, options])),
-    hasRollback: typeof Reflect.get(type.prototype, "rollback") === "function",
     deprecation: effective(type, deprecationFeature),
     tags: Object.freeze([...new Set([...configuration.tags, ...(settings.tags ?? [])])]),
     description: settings.description,
     emitters: [configuration.telemetry, ...telemetriesOf(type)],
     logger: logger === false ? undefined : logger,
     logFields: { ...configuration.logFields, ...settings.logFields },
+    store: settings.store,
   });
 }
 
-function coreLayers(type: TaskClass, { output }: AnyContract): readonly RankedLayer[] {
-  const layers: RankedLayer[] = [];
-  if (typeof Reflect.get(type.prototype, "rollback") === "function") layers.push({ rank: "rollback", layer: compensate });
-  if (output !== undefined) layers.push({ rank: "output", layer: verifyOutput(parserOf(output)) });
-  return layers;
-}
+const CORE_LAYERS: readonly RankedLayer[] = [
+  { rank: "rollback", layer: compensate },
+  { rank: "output", layer: verifyOutput },
+];
 
 interface Policy {
   readonly feature: LayerFeature<unknown, unknown>;
@@ -92,11 +93,6 @@ function policiesOf(type: TaskClass): readonly Policy[] {
     const options = effective(type, feature);
     return options === undefined ? [] : [{ feature, options }];
   });
-}
-
-function layerOf({ feature, options }: Policy): readonly RankedLayer[] {
-  const layer = feature.layer(options);
-  return layer === undefined ? [] : [{ rank: feature.rank, layer }];
 }
 
 function checkedContract(type: TaskClass): AnyContract {

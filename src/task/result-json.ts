@@ -87,8 +87,7 @@ function entriesOf(value: object, conversion: Conversion): Json {
     );
   if (value instanceof Set) return [...value].map((item) => convert(item, conversion));
   if (ArrayBuffer.isView(value)) return `[${value.constructor.name} of ${value.byteLength} bytes]`;
-  if (!isPlain(value) && "toJSON" in value && typeof value.toJSON === "function")
-    return convert(Reflect.apply(value.toJSON, value, []), conversion);
+  if ("toJSON" in value && typeof value.toJSON === "function") return convert(Reflect.apply(value.toJSON, value, []), conversion);
   return record(Object.entries(value), conversion);
 }
 

@@ -1,14 +1,24 @@
 import { AbortedError, type DefinitionError } from "../errors.js";
 import { AbortScope } from "../support/abort.js";
 import type { Clock } from "../support/clock.js";
-import { setOwn } from "../support/freeze.js";
-import { messageOf } from "../support/thrown.js";
+import { addEntries, frozenCopy } from "../support/freeze.js";
+import { isError, messageOf } from "../support/thrown.js";
 import { uuidv7 } from "../support/uuid.js";
 import { Chain, currentRun } from "./chain.js";
 import { configuration } from "./configuration.js";
 import type { AnyTask, ExecuteOptions } from "./contract.js";
 import type { FailedOutcome, Outcome, RunRef } from "./outcome.js";
 import type { Plan } from "./plan.js";
+
+/** Holding a slot while running. */
+export interface Claim {
+  /** The slot's key in the store. Hand it to a provider that takes an idempotency key of its own. */
+  readonly key: string;
+  /** Who holds the slot: this run and nobody else. */
+  readonly owner: string;
+  /** Grows from claim to claim on a key. A resource that remembers the highest can refuse a late writer. */
+  readonly fence: number;
+}
 
 /** One run: everything that is known of it from the call to the result. Layers get it, and may note things on it. */
 export class Run {
@@ -38,6 +48,10 @@ export class Run {
   notes: Record<string, unknown> | undefined;
   /** No halt counts any more: the outcome stands, or the rollback has begun. */
   closed = false;
+  /** The slot that is held for this run, while there is one. */
+  claim: Claim | undefined;
+  /** The output as text, where it is to be kept for replay. */
+  encodedOutput: string | undefined;
   /** A programmer's mistake that shows only now: `execute` rejects with it. */
   mistake: DefinitionError | undefined;
   deprecated = false;
@@ -47,6 +61,8 @@ export class Run {
    * something for the run hold it until then.
    */
   aftermath: Promise<void> | undefined;
+  /** The outcome whose output has been held against the schema. */
+  verified: Outcome | undefined;
   #sealed: Outcome | undefined;
 
   constructor(plan: Plan, task: AnyTask, given: unknown, options: ExecuteOptions) {
@@ -62,8 +78,8 @@ export class Run {
     this.chain = parent?.chain ?? new Chain(uuidv7(this.clock.epoch()));
     this.index = this.chain.nextIndex();
     this.depth = parent === undefined ? 0 : parent.depth + 1;
-    this.scope = new AbortScope(parent?.attemptScope ?? parent?.scope, options.signal);
     if (options.context !== undefined) this.chain.addContext(options.context);
+    this.scope = new AbortScope(parent?.attemptScope ?? parent?.scope, options.signal);
   }
 
   get ref(): RunRef {
@@ -73,22 +89,23 @@ export class Run {
   /** Once the layers have returned the outcome, or it was decided before them, nothing changes it any more. */
   seal(outcome: Outcome): Outcome {
     this.closed = true;
-    return (this.#sealed ??= outcome);
+    if (this.#sealed !== undefined) return this.#sealed;
+    const { metadata } = outcome;
+    const sealed = Object.freeze(metadata === undefined ? { ...outcome } : { ...outcome, metadata: frozenCopy(metadata) });
+    if (this.verified === outcome) this.verified = sealed;
+    return (this.#sealed = sealed);
   }
 
   /** Adds to what the result's metadata will show. */
   note(entries: object | undefined): void {
-    if (entries === undefined) return;
-    this.notes ??= {};
-    for (const [key, value] of Object.entries(entries)) setOwn(this.notes, key, value);
+    if (entries !== undefined) addEntries((this.notes ??= {}), entries);
   }
 
   /** The outcome of a run that was called off: by the caller, or by the run around it. */
   abortedOutcome(): FailedOutcome {
     const { reason } = this.scope;
-    const error = new AbortedError(`${this.plan.name} was aborted${reason instanceof Error ? `: ${messageOf(reason)}` : ""}`, {
-      cause: reason,
-    });
+    const why = isError(reason) ? messageOf(reason) : typeof reason === "string" ? reason : "";
+    const error = new AbortedError(`${this.plan.name} was aborted${why === "" ? "" : `: ${why}`}`, { cause: reason });
     return { status: "failed", by: "refused", error, reason: error.message, retryable: true, metadata: { code: "aborted" } };
   }
 }

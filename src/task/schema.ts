@@ -1,4 +1,6 @@
 import type { Issue } from "../errors.js";
+import { isThenable } from "../support/and-then.js";
+import { isAlwaysSync } from "./zod-sync.js";
 
 /**
  * The slice of Standard Schema (https://standardschema.dev, version 1) that we use. zod 3.24 and later, valibot and
@@ -25,7 +27,7 @@ type SchemaAnswer<Parsed> =
 type PathSegment = PropertyKey | { readonly key: PropertyKey };
 
 /** What came of holding a value against a schema. */
-export type Parsed = { readonly value: unknown } | { readonly issues: readonly Issue[] };
+export type Parsed = { readonly value: unknown; readonly issues?: undefined } | { readonly issues: readonly Issue[] };
 export type Parser = (value: unknown) => Parsed | Promise<Parsed>;
 
 /** The part of zod that Standard Schema does not show: whether a parse needs to be awaited. */
@@ -45,27 +47,29 @@ export function parserOf(schema: Schema): Parser {
 
 /**
  * zod's `validate` tries the synchronous way first and starts again when it meets a promise: asynchronous checks would run
- * twice, and a rejection of the first run would be left unhandled. So the first value tells which way the schema needs.
+ * twice, and a rejection of the first run would be left unhandled. So each value is probed in the way that allows for both, until
+ * one was asynchronous; from then on all are awaited. A schema made of parts that are never asynchronous needs no probing.
  */
 function zodParser(schema: Schema & ZodLike): Parser {
+  if (isAlwaysSync(schema)) return (value) => settle(schema["~standard"].validate(value));
+  const awaited: Parser = async (value) => {
+    const answer = await schema.safeParseAsync(value);
+    return answer.success ? { value: answer.data } : { issues: answer.error.issues.map(toIssue) };
+  };
   let parse: Parser = (value) => {
     const probe = schema._zod.run({ value, issues: [] }, { async: true });
-    if (!(probe instanceof Promise)) {
-      parse = (next) => settle(schema["~standard"].validate(next));
-      return probe.issues.length === 0 ? { value: probe.value } : parse(value);
-    }
-    const awaited: Parser = async (next) => {
-      const answer = await schema.safeParseAsync(next);
-      return answer.success ? { value: answer.data } : { issues: answer.error.issues.map(toIssue) };
-    };
+    // Issues come from the probe without their texts; the value has shown by then which way to take for them.
+    if (!(probe instanceof Promise))
+      return probe.issues.length === 0 ? { value: probe.value } : settle(schema["~standard"].validate(value));
     parse = awaited;
     return probe.then((payload) => (payload.issues.length === 0 ? { value: payload.value } : awaited(value)));
   };
   return (value) => parse(value);
 }
 
-function settle(answer: SchemaAnswer<unknown> | Promise<SchemaAnswer<unknown>>): Parsed | Promise<Parsed> {
-  return answer instanceof Promise ? answer.then(settle) : answer.issues === undefined ? answer : { issues: answer.issues.map(toIssue) };
+function settle(answer: SchemaAnswer<unknown> | PromiseLike<SchemaAnswer<unknown>>): Parsed | Promise<Parsed> {
+  if (isThenable(answer)) return Promise.resolve(answer as PromiseLike<SchemaAnswer<unknown>>).then(settle); // the only thenable it can be
+  return answer.issues === undefined ? { value: answer.value } : { issues: answer.issues.map(toIssue) };
 }
 
 function toIssue({ message, path = [] }: { message: string; path?: readonly PathSegment[] | undefined }): Issue {
@@ -76,7 +80,7 @@ function isZod(schema: Schema): schema is Schema & ZodLike {
   return schema["~standard"].vendor === "zod" && "_zod" in schema && "safeParseAsync" in schema;
 }
 
-/** `amountCents: must be positive; items[0].sku: is required`, for reasons and messages. Values never appear in it. */
+/** `amountCents: must be positive; items[0].sku: is required`, for reasons and messages. Some validators quote values in their messages. */
 export function issuesText(issues: readonly Issue[]): string {
   return issues.map(({ path, message }) => (path.length === 0 ? message : `${pathText(path)}: ${message}`)).join("; ");
 }

@@ -19,7 +19,12 @@ export type AttachRun = (task: Task, run: Run) => void;
 export function startRun(plan: Plan, given: unknown, options: ExecuteOptions, attach: AttachRun): Run {
   checkCall(plan, options);
   const run = new Run(plan, makeTask(plan), given, options);
-  attach(run.task, run);
+  try {
+    attach(run.task, run);
+  } catch (mistake) {
+    run.scope.dispose();
+    throw mistake;
+  }
   if (run.parent === undefined && configuration.correlationId !== undefined) correlate(run, configuration.correlationId);
   return run;
 }
@@ -29,7 +34,7 @@ function makeTask({ name, type }: Plan): AnyTask {
     return configuration.construct(type);
   } catch (thrown) {
     const error = toError(thrown);
-    throw new DefinitionError(`${name} could not be made: ${messageOf(error)}. See its constructor, or config.construct.`, {
+    throw new DefinitionError(`${name} could not be made by its constructor or config.construct: ${messageOf(error)}`, {
       cause: error,
     });
   }
@@ -38,7 +43,10 @@ function makeTask({ name, type }: Plan): AnyTask {
 /** The id from outside is worth having, but no run fails for the lack of it. */
 function correlate(run: Run, correlationId: () => string | undefined): void {
   try {
-    run.chain.correlationId = correlationId();
+    const id: unknown = correlationId();
+    if (id !== undefined && typeof id !== "string")
+      throw new DefinitionError(`config.correlationId must give a text at once, got ${describe(id)}.`);
+    run.chain.correlationId = id;
   } catch (thrown) {
     reportObserver(run, "config.correlationId", thrown);
   }
@@ -50,11 +58,15 @@ function checkCall({ name }: Plan, options: ExecuteOptions): void {
   if (options === NO_OPTIONS) return;
   checkOptions(`${name}.execute()`, options, CALL_OPTIONS);
   const { signal, idempotencyKey, context } = options;
-  if (signal !== undefined && !("aborted" in signal && "addEventListener" in signal))
-    throw wrongOption(name, "signal", "an AbortSignal", signal);
+  if (signal !== undefined && !isSignal(signal)) throw wrongOption(name, "signal", "an AbortSignal", signal);
   if (idempotencyKey !== undefined && typeof idempotencyKey !== "string")
     throw wrongOption(name, "idempotencyKey", "a text", idempotencyKey);
   if (context !== undefined && (typeof context !== "object" || context === null)) throw wrongOption(name, "context", "an object", context);
+}
+
+/** By its shape: signals may come from another realm or a polyfill. */
+function isSignal(signal: unknown): signal is AbortSignal {
+  return typeof signal === "object" && signal !== null && "aborted" in signal && "addEventListener" in signal;
 }
 
 function wrongOption(name: string, option: string, wanted: string, value: unknown): DefinitionError {

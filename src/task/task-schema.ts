@@ -1,10 +1,10 @@
+import { configuration } from "./configuration.js";
 import { contractFeature } from "./contract-feature.js";
 import { deprecationFeature } from "./deprecation.js";
 import { declarationsOf, effective } from "./metadata.js";
 import { isLayerFeature } from "./layer.js";
 import { taskNameOf } from "./name.js";
 import type { Json } from "./result-json.js";
-import { jsonSafe } from "./result-json.js";
 import type { Schema } from "./schema.js";
 import { settingsFeature } from "./settings.js";
 
@@ -30,7 +30,7 @@ export function describeTask(type: object): TaskSchema {
   return Object.freeze({
     name: taskNameOf(type),
     description: settings.description ?? descriptionOf(contract.input),
-    tags: settings.tags ?? [],
+    tags: [...new Set([...configuration.tags, ...(settings.tags ?? [])])],
     deprecated: effective(type, deprecationFeature)?.message,
     input: jsonSchemaOf(contract.input, "input"),
     output: jsonSchemaOf(contract.output, "output"),
@@ -39,11 +39,12 @@ export function describeTask(type: object): TaskSchema {
 }
 
 function policiesOf(type: object): Record<string, Json> {
-  const features = declarationsOf(type)
-    .map(({ feature }) => feature)
-    .filter(isLayerFeature);
-  const entries = features.map((feature): [string, unknown] => [feature.name, effective(type, feature)]);
-  return Object.fromEntries(entries.filter(([, options]) => options !== undefined).map(([name, options]) => [name, jsonSafe(options)]));
+  const features = new Map(declarationsOf(type).map(({ feature }) => [feature.name, feature]));
+  const described = [...features.values()].filter(isLayerFeature).map((feature): [string, Json | undefined] => {
+    const options = effective(type, feature);
+    return [feature.name, options === undefined ? undefined : feature.describe(options)];
+  });
+  return Object.fromEntries(described.filter((entry): entry is [string, Json] => entry[1] !== undefined));
 }
 
 /** The part of zod that makes JSON Schema: its own. What JSON cannot say (a date, a transform) is left open in it. */

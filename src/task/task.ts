@@ -1,4 +1,5 @@
 import { DefinitionError, FailError, FinishedTaskError } from "../errors.js";
+import { describe } from "../support/check.js";
 import type { Telemetry } from "../telemetry/emitter.js";
 import type { TaskContext } from "./chain.js";
 import { telemetryOf } from "./class-telemetry.js";
@@ -12,7 +13,7 @@ import { declare, TASK_MARK } from "./metadata.js";
 import { BINDING, taskNameOf } from "./name.js";
 import type { Outcome } from "./outcome.js";
 import type { Failed, Result } from "./result.js";
-import type { Run } from "./run.js";
+import type { Claim, Run } from "./run.js";
 import type { ObjectSchema } from "./schema.js";
 import { describeTask, type TaskSchema } from "./task-schema.js";
 import { NO_OPTIONS } from "./start.js";
@@ -27,7 +28,7 @@ export interface FailOptions {
 }
 
 /** What the functions below may do with a task's private run. Set by the class itself. */
-let attachRun: (task: Task, run: Run) => void;
+export let attachRun: (task: Task, run: Run) => void;
 let runOf: (task: Task) => Run;
 
 /**
@@ -42,12 +43,14 @@ export abstract class Task {
 
   static {
     attachRun = (task, run) => {
+      if (!isTask(task)) throw new DefinitionError(`config.construct gave ${describe(task)} instead of a new ${run.plan.name}.`);
       if (task.#run !== undefined)
         throw new DefinitionError(
           `config.construct gave an instance of ${run.plan.name} that has run before. Make a new one for each run.`,
         );
       task.#run = run;
     };
+    const isTask = (made: unknown): boolean => typeof made === "object" && made !== null && #run in made;
     runOf = (task) => {
       if (task.#run === undefined)
         throw new DefinitionError(
@@ -121,6 +124,11 @@ export abstract class Task {
     return describeTask(this);
   }
 
+  /** The task's name, as the class has it. */
+  get taskName(): string {
+    return runOf(this).plan.name;
+  }
+
   get runId(): string {
     return runOf(this).runId;
   }
@@ -134,6 +142,11 @@ export abstract class Task {
   get signal(): AbortSignal {
     const run = runOf(this);
     return (run.attemptScope ?? run.scope).signal;
+  }
+
+  /** The slot that this run holds; none when the task is not idempotent, or the run steps aside. */
+  get claim(): Claim | undefined {
+    return runOf(this).claim;
   }
 
   /** The bag that all runs of a chain share. */

@@ -1,27 +1,33 @@
 import { InvalidOutputError } from "../errors.js";
+import { andThen } from "../support/and-then.js";
 import type { Layer } from "./layer.js";
 import type { Outcome, SuccessOutcome } from "./outcome.js";
 import type { Run } from "./run.js";
-import { issuesText, type Parser } from "./schema.js";
+import { issuesText, type Parsed, type Parser } from "./schema.js";
 import { failureOfThrown } from "./thrown-outcome.js";
 
-/** Holds the output of every success against the output schema, that of `this.success()` included. */
-export function verifyOutput(parse: Parser): Layer {
-  return (next) => async (run) => {
-    const outcome = await next(run);
-    return outcome.status === "success" && outcome.replayed !== true ? verify(run, parse, outcome) : outcome;
-  };
+/** Holds the output of a success against the output schema, where a failure can still be rolled back and frees the claim. */
+export const verifyOutput: Layer = (next) => async (run) => verified(run, await next(run));
+
+/** The outcome, with its output verified if it was not yet: that of `work`, of `this.success()`, or of a link that answered by itself. */
+export function verified(run: Run, outcome: Outcome): Outcome | Promise<Outcome> {
+  const { parseOutput } = run.plan;
+  if (parseOutput === undefined || outcome.status !== "success" || outcome === run.verified) return outcome;
+  return verify(run, parseOutput, outcome);
 }
 
-async function verify(run: Run, parse: Parser, outcome: SuccessOutcome): Promise<Outcome> {
+function verify(run: Run, parse: Parser, outcome: SuccessOutcome): Outcome | Promise<Outcome> {
   try {
-    const answer = parse(outcome.output);
-    const verified = answer instanceof Promise ? await answer : answer;
-    if ("value" in verified) return { ...outcome, output: verified.value };
-    const { issues } = verified;
-    const error = new InvalidOutputError(`${run.plan.name} returned an output that does not fit its schema: ${issuesText(issues)}`, issues);
-    return { status: "failed", by: "error", error, reason: error.message, issues, retryable: true, metadata: { code: "invalid_output" } };
+    const judged = andThen(parse(outcome.output), (answer) => judge(run, outcome, answer));
+    return judged instanceof Promise ? judged.catch((thrown: unknown) => failureOfThrown(run, thrown)) : judged;
   } catch (thrown) {
     return failureOfThrown(run, thrown);
   }
+}
+
+function judge(run: Run, outcome: SuccessOutcome, answer: Parsed): Outcome {
+  if (answer.issues === undefined) return (run.verified = { ...outcome, output: answer.value, returned: outcome.output });
+  const { issues } = answer;
+  const error = new InvalidOutputError(`${run.plan.name} returned an output that does not fit its schema: ${issuesText(issues)}`, issues);
+  return { status: "failed", by: "error", error, reason: error.message, issues, retryable: true, metadata: { code: "invalid_output" } };
 }

@@ -1,4 +1,5 @@
 import { DefinitionError } from "../errors.js";
+import { isThenable } from "../support/and-then.js";
 import { checkFunction, describe, list } from "../support/check.js";
 import { channels } from "./channel.js";
 import { eventNames, isEventName, type EventName, type TelemetryEvent } from "./events.js";
@@ -28,9 +29,8 @@ export class Telemetry {
     return () => {
       if (!subscribed) return;
       subscribed = false;
-      const left = [...(this.#listeners.get(name) ?? [])];
-      left.splice(left.indexOf(own), 1);
-      this.#listeners.set(name, left);
+      const listeners = this.#listeners.get(name) ?? [];
+      this.#listeners.set(name, listeners.toSpliced(listeners.indexOf(own), 1)); // this very subscription: a function may have several
     };
   }
 
@@ -50,11 +50,6 @@ export class Telemetry {
       }
     }
   }
-
-  /** @internal */
-  clear(): void {
-    this.#listeners.clear();
-  }
 }
 
 /** Does anyone at all listen for this event? */
@@ -66,8 +61,4 @@ export function heard(emitters: readonly Telemetry[], name: EventName): boolean 
 export function deliver(emitters: readonly Telemetry[], event: TelemetryEvent, onError: (error: unknown) => void): void {
   for (const emitter of emitters) emitter.deliver(event, onError);
   channels.get(event.name)?.publish(event);
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }

@@ -6,14 +6,42 @@ export interface EventPayloads {
   task_started: Readonly<Record<never, never>>;
   /** The task is marked as deprecated, and its gates let the mark through. */
   task_deprecated: { readonly message: string };
-  /** An attempt failed and another will follow after the wait. `attempt` is the number of the coming retry, from 1. */
+  /** An attempt failed and another will follow after the wait. `attempt` is the number of the coming one: 2 for the first retry. */
   retry_scheduled: { readonly attempt: number; readonly delayMs: number; readonly error: Error };
-  /** A further attempt begins now. `attempt` counts retries, from 1. */
+  /** A further attempt begins now; `attempt` is its number, 2 for the first retry. */
   task_retried: { readonly attempt: number };
   /** The last attempt that was allowed has failed. `retries` is how many there were. */
   retries_exhausted: { readonly retries: number; readonly error: Error };
   /** `rollback` has ended; with `error` when it threw. */
   task_rolled_back: { readonly error?: Error };
+  /** The slot was claimed; `work` follows. */
+  idempotency_claimed: { readonly idempotencyKey: string };
+  /** The slot was marked as completed, after the output was verified. */
+  idempotency_completed: { readonly idempotencyKey: string };
+  /** The key is already held, or was completed. Comes before the outcome that says so. */
+  idempotency_duplicate: { readonly code: "duplicate"; readonly idempotencyKey: string; readonly state: "processing" | "completed" };
+  /** The slot was freed, since the run did not succeed. */
+  idempotency_released: { readonly idempotencyKey: string; readonly reason: "failed" | "skipped" | "shutdown" };
+  /** The claim is known, or must be assumed, to be lost. */
+  idempotency_lost: { readonly idempotencyKey: string; readonly why: "refused" | "expired" | "max_hold" };
+  /** The run goes on without protection. */
+  idempotency_bypassed: { readonly why: "gate" | "missing_key" | "store_error" };
+  /** The key was used before for another request. Comes before the failure that says so. */
+  idempotency_mismatch: { readonly idempotencyKey: string; readonly state: "processing" | "completed" };
+  /** The run answers with the output of the first run. */
+  idempotency_replayed: { readonly idempotencyKey: string };
+  /** The output of the first run is not there for replay: it could not be stored, or not be read back. */
+  idempotency_output_lost: {
+    readonly idempotencyKey: string;
+    readonly why: "unstorable" | "too_large" | "unreadable";
+    readonly error: Error;
+  };
+  /** A call of the store failed or ran out of time. */
+  idempotency_store_error: {
+    readonly operation: "claim" | "renew" | "complete" | "release";
+    readonly idempotencyKey: string;
+    readonly error: Error;
+  };
   /** The run has answered. */
   task_executed: { readonly result: Result };
   /** Something that only watches (callback, middleware, subscriber, logger) failed. The outcome is what it was. */
@@ -22,14 +50,20 @@ export interface EventPayloads {
 
 export type EventName = keyof EventPayloads;
 
-/** What a listener gets. */
-export interface TelemetryEvent<Name extends EventName = EventName> {
+/** What a listener gets. Of several events, `name` tells which payload it is. */
+export type TelemetryEvent<Name extends EventName = EventName> = { [N in Name]: EventOf<N> }[Name];
+
+interface EventOf<Name extends EventName> {
   readonly name: Name;
   /** The task's name. */
   readonly task: string;
   readonly runId: string;
   readonly chainId: string;
   readonly parentId: string | undefined;
+  /** How many runs this one is nested in. */
+  readonly depth: number;
+  /** The place in the chain by order of starting. */
+  readonly index: number;
   readonly correlationId: string | undefined;
   /** Milliseconds since 1970. */
   readonly timestamp: number;
@@ -44,6 +78,16 @@ const NAMES: Readonly<Record<EventName, true>> = {
   task_retried: true,
   retries_exhausted: true,
   task_rolled_back: true,
+  idempotency_claimed: true,
+  idempotency_completed: true,
+  idempotency_duplicate: true,
+  idempotency_released: true,
+  idempotency_lost: true,
+  idempotency_bypassed: true,
+  idempotency_mismatch: true,
+  idempotency_replayed: true,
+  idempotency_output_lost: true,
+  idempotency_store_error: true,
   task_executed: true,
   observer_error: true,
 };

@@ -1,0 +1,154 @@
+import { LeaseLostError } from "../errors.js";
+import { alarmsOf, type Alarm } from "../support/alarms.js";
+import type { Clock } from "../support/clock.js";
+import { withinTime } from "../support/time-limit.js";
+import type { SetResult, Store } from "../stores/store.js";
+
+export type LossReason = "refused" | "expired" | "max_hold";
+
+export interface LeaseOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly key: string;
+  /** A token that nobody else has. */
+  readonly owner: string;
+  readonly leaseMs: number;
+  /** Renewals end this long after the claim. */
+  readonly maxHoldMs: number;
+  /** How long a call of the store may take. */
+  readonly storeTimeoutMs: number;
+  /** Called once, when the lease is known or must be assumed to be lost. */
+  readonly onLost: (why: LossReason, error: LeaseLostError) => void;
+  /** Called when a renewal fails. It is tried again while there is time. */
+  readonly onRenewError: (error: unknown) => void;
+}
+
+/**
+ * A key held in a store: claimed, renewed while it is needed, and written to or freed only by its owner.
+ *
+ * The holder's view of time is on the safe side. It counts the lease from before the call that granted it, and the store from
+ * when it carried the call out, so the holder knows of the loss before anybody else can claim:
+ *
+ *     holder   |- sends claim ----- lease -----| must assume it is lost
+ *     store        |- grants --------- lease ------| others may claim
+ */
+export class Lease {
+  readonly #options: LeaseOptions;
+  readonly #alarm: Alarm;
+  #heldUntil: number;
+  #renewAt: number;
+  readonly #maxHoldAt: number;
+  #renewing = false;
+  #ended = false;
+  #lost: LossReason | undefined;
+
+  /** `claimedAt` is the clock's time right before the call that granted the claim. */
+  constructor(options: LeaseOptions, claimedAt: number) {
+    this.#options = options;
+    this.#heldUntil = claimedAt + options.leaseMs;
+    this.#renewAt = claimedAt + options.leaseMs / 3;
+    this.#maxHoldAt = claimedAt + options.maxHoldMs;
+    this.#alarm = { dueAt: this.#nextDue(), ring: () => this.#ring() };
+    alarmsOf(options.clock).set(this.#alarm);
+  }
+
+  get key(): string {
+    return this.#options.key;
+  }
+
+  get owner(): string {
+    return this.#options.owner;
+  }
+
+  get lost(): boolean {
+    return this.#lost !== undefined;
+  }
+
+  /** What is left of the lease by the holder's own clock, in milliseconds. */
+  get remainingMs(): number {
+    return this.#heldUntil - this.#options.clock.now();
+  }
+
+  /** No renewals any more; the claim lives on until its lease ends. */
+  stopRenewing(): void {
+    this.#ended = true;
+    alarmsOf(this.#options.clock).off(this.#alarm);
+  }
+
+  /** One write to the key as its owner, which also ends the ownership. Rejects when the store does. */
+  write(value: string, ttlMs: number): Promise<SetResult> {
+    const { store, key, owner } = this.#options;
+    return this.#call(() => store.set(key, value, { ttlMs, xx: true, owner }));
+  }
+
+  /** Frees the key, if it is still this owner's, and tells whether it was. Rejects when the store does. */
+  release(): Promise<boolean> {
+    const { store, key, owner } = this.#options;
+    this.stopRenewing();
+    return this.#call(() => store.delete(key, { owner }));
+  }
+
+  /** Declares the lease lost, for those who learn of it by another way than a renewal. */
+  lose(why: LossReason): void {
+    this.stopRenewing();
+    if (this.#lost !== undefined) return;
+    this.#lost = why;
+    this.#options.onLost(why, new LeaseLostError(`The claim on ${this.key} was lost: ${LOSSES[why]}`));
+  }
+
+  /** No call outlasts the lease while there is one; what is tried after it is a last try. */
+  #call<T>(call: () => Promise<T>): Promise<T> {
+    const { clock, storeTimeoutMs } = this.#options;
+    const left = this.remainingMs;
+    return withinTime(clock, left > 0 ? Math.min(storeTimeoutMs, left) : storeTimeoutMs, call);
+  }
+
+  #nextDue(): number {
+    return this.#renewing ? this.#heldUntil : Math.min(this.#renewAt, this.#heldUntil);
+  }
+
+  #ring(): void {
+    const now = this.#options.clock.now();
+    if (this.#ended) return;
+    if (now >= this.#heldUntil) return this.lose(now >= this.#maxHoldAt ? "max_hold" : "expired");
+    if (!this.#renewing && now >= this.#renewAt) void this.#renew(now);
+    this.#rearm();
+  }
+
+  #rearm(): void {
+    if (this.#ended) return;
+    this.#alarm.dueAt = this.#nextDue();
+    alarmsOf(this.#options.clock).set(this.#alarm);
+  }
+
+  /** One renewal at a time. Never rejects: an error is told, and the next try comes sooner. */
+  async #renew(now: number): Promise<void> {
+    const { store, clock, key, owner, leaseMs, storeTimeoutMs } = this.#options;
+    if (now >= this.#maxHoldAt) {
+      this.#renewAt = Number.POSITIVE_INFINITY; // long enough: from here on the lease runs out
+      return;
+    }
+    this.#renewing = true;
+    try {
+      const renewed = await withinTime(clock, Math.min(storeTimeoutMs, this.remainingMs), () =>
+        store.renew(key, { owner, ttlMs: leaseMs }),
+      );
+      if (this.#ended) return;
+      if (!renewed) return this.lose("refused");
+      this.#heldUntil = now + leaseMs;
+      this.#renewAt = now + leaseMs / 3;
+    } catch (error) {
+      this.#renewAt = clock.now() + leaseMs / 10;
+      if (!this.#ended) this.#options.onRenewError(error);
+    } finally {
+      this.#renewing = false;
+      this.#rearm();
+    }
+  }
+}
+
+const LOSSES: Readonly<Record<LossReason, string>> = {
+  refused: "the store says that somebody else holds the key, or nobody.",
+  expired: "its lease ended before it could be renewed.",
+  max_hold: "it was held for longer than maxHold.",
+};

@@ -1,0 +1,33 @@
+import { MemoryStore } from "../stores/memory.js";
+import type { Store } from "../stores/store.js";
+import { configuration, type Configuration } from "../task/configuration.js";
+import { guarded } from "../task/observers.js";
+import type { Plan } from "../task/plan.js";
+
+/** The store of a task: its own, else the configured one, else one of this process alone. */
+export function storeOf(plan: Plan): Store {
+  return plan.store ?? configuration.store ?? embeddedStore();
+}
+
+const embedded = new WeakMap<Configuration, Store>();
+let warned = false;
+
+/** One memory store for each configuration, made when somebody first needs it. */
+export function embeddedStore(): Store {
+  const known = embedded.get(configuration);
+  if (known !== undefined) return known;
+  const store = new MemoryStore({ clock: configuration.clock });
+  embedded.set(configuration, store);
+  warnInProduction();
+  return store;
+}
+
+function warnInProduction(): void {
+  if (process.env["NODE_ENV"] !== "production" || warned) return;
+  warned = true;
+  const message =
+    "Taskwright keeps its slots in the memory of this process: other processes do not see them, and a restart forgets them. " +
+    "Set config.store, for example to new RedisStore(client).";
+  if (configuration.logger === undefined) process.emitWarning(message, "TaskwrightWarning");
+  else guarded(() => configuration.logger?.warn({}, message));
+}

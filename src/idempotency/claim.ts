@@ -1,0 +1,143 @@
+import { ShutdownError, StoreUnavailableError } from "../errors.js";
+import { Lease } from "../claims/lease.js";
+import { storeOf } from "../claims/store-of.js";
+import { toMs } from "../support/duration.js";
+import { sleep } from "../support/sleep.js";
+import { messageOf, toError } from "../support/thrown.js";
+import { withinTime } from "../support/time-limit.js";
+import type { SetResult, Store } from "../stores/store.js";
+import { configuration } from "../task/configuration.js";
+import { announce } from "../task/observers.js";
+import type { FailedOutcome, Outcome } from "../task/outcome.js";
+import type { Run } from "../task/run.js";
+import { judge, timeIsUp } from "./duplicate.js";
+import type { Identity } from "./identity.js";
+import type { Idempotency } from "./options.js";
+import { isShuttingDown } from "./shutdown.js";
+import { writeSlot } from "./slot.js";
+import { Waiting } from "./waiting.js";
+
+/** What came of trying to claim the slot. */
+export type Claiming = { readonly lease: Lease } | { readonly outcome: Outcome } | { readonly unprotected: true };
+
+/** How often a call of the store is made again when it failed, and how long to wait before that, in milliseconds. */
+const REPEATS = 1;
+const PAUSE_MS = 50;
+/** How often an entry may vanish between the refusal and the look at it before the store is taken to be broken. */
+const VANISHINGS = 10;
+
+/**
+ * Claims the slot, or finds out why not. Refused, the entry that it lost to decides, and it was seen in the same step:
+ *
+ *     this run     |- set nx: refused, held=processing          |- so it is a duplicate
+ *     other run  --|- at work ----------------|- completes
+ *
+ * There is no second look at the store, between which and the first the slot could change its mind.
+ */
+export async function claimSlot(run: Run, options: Idempotency, identity: Identity): Promise<Claiming> {
+  const waiting = new Waiting(run, options.waitForMs);
+  for (let vanished = 0; ;) {
+    if (isShuttingDown()) return { outcome: shuttingDown(run) };
+    const claimedAt = run.clock.now();
+    const answer = await askForSlot(run, options, identity);
+    if ("error" in answer) return unavailable(run, options, identity, answer.error);
+    if (answer.ok) return { lease: startLease(run, options, identity, answer.fence, claimedAt) };
+    if (answer.held === undefined) {
+      vanished += 1;
+      if (vanished < VANISHINGS) continue;
+      return unavailable(run, options, identity, new Error("The store refuses the claim and shows nothing that holds the key"));
+    }
+    const verdict = await judge(run, options, identity, answer.held);
+    if (verdict !== "wait") return { outcome: verdict };
+    if (!(await waiting.pause(answer.held.expiresInMs)))
+      return { outcome: run.scope.aborted ? run.abortedOutcome() : timeIsUp(run, identity, answer.held) };
+  }
+}
+
+/** One claim. A call that failed may have taken effect: it is made again as the same owner, who is then granted what he holds. */
+async function askForSlot(run: Run, options: Idempotency, { key, fingerprint }: Identity): Promise<SetResult | { readonly error: Error }> {
+  const store = storeOf(run.plan);
+  const value = writeSlot({ state: "processing", details: { run: run.runId, ...(fingerprint !== undefined && { fingerprint }) } });
+  const claim = { ttlMs: options.leaseMs, nx: true, owner: run.runId };
+  for (let failures = 0; ;) {
+    try {
+      return await withinTime(
+        run.clock,
+        limitMs(options),
+        () => store.set(key, value, claim),
+        (late) => late.ok && !holds(run, key) && giveBack(run, store, key),
+      );
+    } catch (thrown) {
+      const error = toError(thrown);
+      announce(run, "idempotency_store_error")?.({ operation: "claim", idempotencyKey: key, error });
+      failures += 1;
+      if (failures > REPEATS || run.scope.aborted) return { error };
+      await sleep(run.clock, PAUSE_MS, run.scope);
+    }
+  }
+}
+
+/** A claim longer under way than its own lease would be worth nothing. */
+function limitMs({ leaseMs }: Idempotency): number {
+  return Math.min(toMs("config.storeTimeout", configuration.storeTimeout), leaseMs);
+}
+
+function startLease(run: Run, options: Idempotency, { key }: Identity, fence: number, claimedAt: number): Lease {
+  run.claim = Object.freeze({ key, owner: run.runId, fence });
+  const lease = new Lease(
+    {
+      store: storeOf(run.plan),
+      clock: run.clock,
+      key,
+      owner: run.runId,
+      leaseMs: options.leaseMs,
+      maxHoldMs: options.maxHoldMs,
+      storeTimeoutMs: toMs("config.storeTimeout", configuration.storeTimeout),
+      onLost: (why, error) => {
+        announce(run, "idempotency_lost")?.({ idempotencyKey: key, why });
+        run.scope.abort(error);
+      },
+      onRenewError: (thrown) =>
+        announce(run, "idempotency_store_error")?.({ operation: "renew", idempotencyKey: key, error: toError(thrown) }),
+    },
+    claimedAt,
+  );
+  announce(run, "idempotency_claimed")?.({ idempotencyKey: key });
+  return lease;
+}
+
+/** The claim could not be made, as far as this run can tell; if it was made all the same, it is given back. */
+function unavailable(run: Run, options: Idempotency, { key }: Identity, cause: Error): Claiming {
+  giveBack(run, storeOf(run.plan), key);
+  if (run.scope.cancelled) return { outcome: run.abortedOutcome() };
+  if (options.onStoreError === "run") return { unprotected: true };
+  const error = new StoreUnavailableError(`${run.plan.name} did not run: its key ${key} could not be claimed (${messageOf(cause)})`, {
+    cause,
+  });
+  const outcome: FailedOutcome = {
+    status: "failed",
+    by: "refused",
+    error,
+    reason: error.message,
+    retryable: true,
+    metadata: { code: "store_unavailable", idempotencyKey: key },
+  };
+  return { outcome };
+}
+
+/** In the background, and as the owner: nobody else's claim can be hit, and nobody waits for it. If it fails, the lease ends by itself. */
+function giveBack(run: Run, store: Store, key: string): void {
+  withinTime(run.clock, toMs("config.storeTimeout", configuration.storeTimeout), () => store.delete(key, { owner: run.runId })).catch(
+    () => undefined,
+  );
+}
+
+/** Does the run hold the key by now? Then a late answer is only an echo of what it was granted again. */
+function holds(run: Run, key: string): boolean {
+  return run.claim?.key === key;
+}
+
+function shuttingDown(run: Run): FailedOutcome {
+  const error = new ShutdownError(`${run.plan.name} did not run: the process is shutting down`);
+  return { status: "failed", by: "refused", error, reason: error.message, retryable: true, metadata: { code: "aborted" } };
+}

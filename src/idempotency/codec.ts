@@ -1,0 +1,60 @@
+import { parse, stringify } from "devalue";
+import { UnstorableOutputError } from "../errors.js";
+import { toError, messageOf } from "../support/thrown.js";
+import type { SuccessOutcome } from "../task/outcome.js";
+import type { Run } from "../task/run.js";
+import { issuesText, type Schema } from "../task/schema.js";
+
+export type Encoded = { readonly text: string } | { readonly why: "unstorable" | "too_large"; readonly error: UnstorableOutputError };
+
+/**
+ * The output as text that keeps its types: what the schema's input side was, in devalue's tagged JSON. Taken back through the
+ * schema, it gives the same output again.
+ */
+export function encodeOutput(run: Run, outcome: SuccessOutcome, maxBytes: number): Encoded {
+  try {
+    const text = stringify(encodedSide(run.plan.contract.output, outcome));
+    const bytes = Buffer.byteLength(text);
+    if (bytes <= maxBytes) return { text };
+    return {
+      why: "too_large",
+      error: new UnstorableOutputError(`The output of ${run.plan.name} takes ${bytes} bytes, and maxOutputBytes is ${maxBytes}`),
+    };
+  } catch (thrown) {
+    const error = toError(thrown);
+    const path: unknown = Reflect.get(error, "path"); // where devalue met what it cannot write
+    const where = typeof path === "string" && path !== "" ? ` at output${path}` : "";
+    return {
+      why: "unstorable",
+      error: new UnstorableOutputError(`The output of ${run.plan.name} cannot be stored${where}: ${messageOf(error)}`, { cause: error }),
+    };
+  }
+}
+
+/** @throws when the text is not ours, or does not fit the schema any more. */
+export async function decodeOutput(run: Run, text: string): Promise<unknown> {
+  const value: unknown = parse(text);
+  const answer = await run.plan.parseOutput?.(value);
+  if (answer === undefined) return value;
+  if (answer.issues === undefined) return answer.value;
+  throw new UnstorableOutputError(`The stored output of ${run.plan.name} does not fit its schema any more: ${issuesText(answer.issues)}`);
+}
+
+/** zod can go back through codecs, from the output to what was parsed; a schema that cannot has what `work` returned. */
+function encodedSide(schema: Schema | undefined, { output, returned }: SuccessOutcome): unknown {
+  if (schema === undefined || !canEncode(schema)) return returned;
+  try {
+    const encoded = schema.safeEncode(output);
+    return encoded.success ? encoded.data : returned;
+  } catch {
+    return returned; // a transform that goes one way only
+  }
+}
+
+interface Encodes {
+  safeEncode(output: unknown): { readonly success: true; readonly data: unknown } | { readonly success: false };
+}
+
+function canEncode(schema: Schema): schema is Schema & Encodes {
+  return "safeEncode" in schema && typeof schema.safeEncode === "function";
+}

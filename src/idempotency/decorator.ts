@@ -1,0 +1,107 @@
+import { DefinitionError } from "../errors.js";
+import type { Segment } from "../claims/key.js";
+import type { TaskClass } from "../task/contract.js";
+import { contractFeature } from "../task/contract-feature.js";
+import type { LayerFeature, RankedLayer } from "../task/layer.js";
+import { checkClassTarget, declare, effective, type TaskDecorator, type TaskType } from "../task/metadata.js";
+import { keyNameOf } from "../task/name.js";
+import type { Task } from "../task/task.js";
+import { encodeLayer, idempotencyLayer } from "./idempotency.js";
+import { claimName } from "./names.js";
+import {
+  describeOptions,
+  isOptions,
+  mergeChange,
+  parseOptions,
+  resolveOptions,
+  type Change,
+  type Idempotency,
+  type IdempotencyOptions,
+  type Merged,
+  type ResolverFunction,
+} from "./options.js";
+import { checkFields, parseResolver, type Literal } from "./resolver.js";
+
+export const idempotencyFeature: LayerFeature<Change, Merged> = {
+  name: "idempotency",
+  merge: mergeChange,
+  describe: (merged) => (merged.off ? undefined : describeOptions(resolveOptions(merged))),
+  layers(merged, type) {
+    return merged.off ? [] : layersOf(resolveOptions(merged), type);
+  },
+};
+
+function layersOf(options: Idempotency, type: TaskClass): readonly RankedLayer[] {
+  const name = keyNameOf(type);
+  const contract = effective(type, contractFeature) ?? {};
+  const replays = options.onDuplicate.completed === "replay";
+  if (options.resolver === undefined) {
+    throw new DefinitionError(
+      `${name}: @idempotentBy() has options but no resolver, here or on a parent. Name the field that makes the key: @idempotentBy("paymentId").`,
+    );
+  }
+  if (replays && contract.output === undefined) {
+    throw new DefinitionError(
+      `${name}: onDuplicate "replay" needs an output schema, to give the output back with its types. Add output: z.object({ … }) to Task.with().`,
+    );
+  }
+  checkFields(options.resolver, contract, name);
+  claimName(name, type);
+  const layer: RankedLayer = { rank: "idempotency", layer: idempotencyLayer(options, name) };
+  return replays ? [layer, { rank: "encode", layer: encodeLayer(options) }] : [layer];
+}
+
+/** The effective configuration of a class; undefined when it has none or turned it off. */
+export function idempotencyOf(type: object): Idempotency | undefined {
+  const merged = effective(type, idempotencyFeature);
+  return merged === undefined || merged.off ? undefined : resolveOptions(merged);
+}
+
+/** The classes that a resolver by field names can stand on: those whose input has the fields, and bases without an input of their own. */
+type WithFields<C extends TaskType, Field extends string> =
+  InstanceType<C> extends { readonly input: infer Input }
+    ? Input extends unknown
+      ? Field extends keyof Input
+        ? C
+        : NoSuchField<Field>
+      : never
+    : C;
+interface NoSuchField<Field extends string> {
+  readonly "the task's input has no such field": Field;
+}
+/** A class decorator that checks the names of input fields. */
+export interface FieldsDecorator<Field extends string> {
+  <C extends TaskType>(target: C & WithFields<C, Field>, context?: ClassDecoratorContext<C>): void;
+}
+
+/**
+ * Lets one run through for each key: the second caller with the same key stops before `work`, also in another process.
+ *
+ * The resolver is the name of an input field, an array of names, {@link literal}, a function of the task, or an object with
+ * `call(task)`. Options alone are merged into the inherited ones; a new resolver keeps the inherited options; `false` turns it off.
+ *
+ * @throws {DefinitionError} when the resolver or an option has the wrong shape.
+ */
+export function idempotentBy<const Field extends string>(
+  resolver: Field | readonly Field[],
+  options?: IdempotencyOptions,
+): FieldsDecorator<Field>;
+export function idempotentBy(resolver: Literal, options?: IdempotencyOptions): TaskDecorator;
+export function idempotentBy<T extends Task = Task>(
+  resolver: ResolverFunction<T> | { call(task: T): Segment | Promise<Segment> },
+  options?: IdempotencyOptions<T>,
+): TaskDecorator<T>;
+export function idempotentBy<T extends Task = Task>(options: IdempotencyOptions<T> | false): TaskDecorator<T>;
+export function idempotentBy(resolver: unknown, options: IdempotencyOptions<never> = {}): (target: TaskType, context?: unknown) => void {
+  const change = parseChange(resolver, options);
+  return (target, context) => {
+    checkClassTarget("@idempotentBy()", target, context);
+    declare(target, idempotencyFeature, change);
+  };
+}
+
+function parseChange(resolver: unknown, options: IdempotencyOptions<never>): Change {
+  if (resolver === false) return { off: true };
+  if (isOptions(resolver)) return { off: false, resolver: undefined, options: parseOptions(resolver) };
+  return { off: false, resolver: parseResolver(resolver), options: parseOptions(options) };
+}

@@ -1,0 +1,86 @@
+import type { Lease } from "../claims/lease.js";
+import type { Layer, Step } from "../task/layer.js";
+import { announce } from "../task/observers.js";
+import type { Outcome } from "../task/outcome.js";
+import type { Run } from "../task/run.js";
+import { outcomeOfThrown } from "../task/thrown-outcome.js";
+import { claimSlot } from "./claim.js";
+import { encodeOutput } from "./codec.js";
+import { complete, release, releaseReason } from "./conclude.js";
+import { identify, type Identified, type Identity } from "./identity.js";
+import type { Idempotency } from "./options.js";
+import { holdUntilConcluded } from "./shutdown.js";
+
+/**
+ * The layer that lets one run through for each key: it claims the slot before the first attempt, holds it across all attempts and
+ * the waits between them, and completes it after the output was verified, or frees it after the rollback.
+ */
+export function idempotencyLayer(options: Idempotency, taskName: string): Layer {
+  return (next) => async (run) => {
+    const identified = await identifyRun(run, options, taskName);
+    if ("status" in identified) return identified;
+    if ("refused" in identified) return identified.refused;
+    if ("bypass" in identified) return unprotected(run, next, identified.bypass);
+
+    const claiming = await claimSlot(run, options, identified);
+    if ("outcome" in claiming) return claiming.outcome;
+    if ("unprotected" in claiming) return unprotected(run, next, "store_error");
+
+    const { lease } = claiming;
+    let concluded = (): void => undefined;
+    holdUntilConcluded({ run, identity: identified, lease, concluded: new Promise((resolve) => (concluded = resolve)) });
+    const outcome = await next(run);
+    await conclude(run, options, identified, lease, outcome, concluded);
+    return outcome;
+  };
+}
+
+async function identifyRun(run: Run, options: Idempotency, taskName: string): Promise<Identified | Outcome> {
+  try {
+    return await identify(run, options, taskName);
+  } catch (thrown) {
+    return outcomeOfThrown(run, thrown); // an ordinary failure, with nothing claimed
+  }
+}
+
+function unprotected(run: Run, next: Step, why: "gate" | "missing_key" | "store_error"): Promise<Outcome> {
+  announce(run, "idempotency_bypassed")?.({ why });
+  return next(run);
+}
+
+/** After a run was called off, its work may still have an effect on the way: the claim stays until the work has come to rest. */
+async function conclude(
+  run: Run,
+  options: Idempotency,
+  identity: Identity,
+  lease: Lease,
+  outcome: Outcome,
+  concluded: () => void,
+): Promise<void> {
+  if (outcome.status === "success") {
+    await complete(run, options, identity, lease);
+  } else if (run.aftermath === undefined) {
+    await release(run, identity, lease, releaseReason(outcome));
+  } else {
+    run.aftermath = run.aftermath.then(() => release(run, identity, lease, releaseReason(outcome))).then(concluded);
+    return;
+  }
+  concluded();
+}
+
+/** The layer that makes an output ready to be kept for replay, where it can still fail the run and be rolled back. */
+export function encodeLayer(options: Idempotency): Layer {
+  return (next) => async (run) => {
+    const outcome = await next(run);
+    if (outcome.status !== "success" || run.claim === undefined) return outcome;
+    const encoded = encodeOutput(run, outcome, options.maxOutputBytes);
+    if ("text" in encoded) {
+      run.encodedOutput = encoded.text;
+      return outcome;
+    }
+    const { why, error } = encoded;
+    announce(run, "idempotency_output_lost")?.({ idempotencyKey: run.claim.key, why, error });
+    if (options.onUnstorable === "forget") return outcome;
+    return { status: "failed", by: "error", error, reason: error.message, retryable: false, metadata: { code: "unstorable_output" } };
+  };
+}

@@ -1,0 +1,210 @@
+import { DefinitionError } from "../errors.js";
+import type { Segment } from "../claims/key.js";
+import { checkFunction, checkInteger, checkOptions, checkWord, describe } from "../support/check.js";
+import { isPlain } from "../support/freeze.js";
+import { toMs, type Duration } from "../support/duration.js";
+import { checkGates, type Gates } from "../task/gates.js";
+import type { LayerFeature } from "../task/layer.js";
+import type { Json } from "../task/result-json.js";
+import type { Task } from "../task/task.js";
+
+/** What a duplicate gets while the first run is at work, and after it has succeeded. */
+export interface DuplicateRules {
+  /** `wait`: until the first run has ended, and then by its end. @default "skip" */
+  readonly processing?: "skip" | "fail" | "wait";
+  /** `replay`: the output of the first run. @default "skip" */
+  readonly completed?: "skip" | "fail" | "replay";
+}
+
+export interface IdempotencyOptions<T extends Task = Task> extends Gates<T> {
+  /** How long a success is remembered, counted from its completion. @default 300 (seconds) */
+  readonly ttl?: Duration;
+  /** How long a claim lives without being renewed: after a crash, the key is free again after it. @default the smaller of `ttl` and 300 (seconds) */
+  readonly lease?: Duration;
+  /** Renewals end after this, so that a run that hangs does not hold its key for ever. @default the larger of `ttl` and 3600 (seconds) */
+  readonly maxHold?: Duration;
+  /** The first piece of the key. @default "cmdx:idem" */
+  readonly namespace?: string;
+  /** What a duplicate gets. `"replay"` is short for waiting for the first run and then answering with its output. @default "skip" */
+  readonly onDuplicate?: "skip" | "fail" | "replay" | DuplicateRules;
+  /** How long `wait` waits before the run fails as a duplicate. @default 30 (seconds) */
+  readonly waitFor?: Duration;
+  /** Notices one key used for two requests: `true` compares the parsed input, a function picks what to compare. @default false */
+  readonly fingerprint?: boolean | ((this: T, task: T) => unknown);
+  /** What becomes of a success whose output cannot be stored for replay. @default "forget": completed without output */
+  readonly onUnstorable?: "forget" | "fail";
+  /** The largest output that is stored, in bytes of its encoded text. @default 65536 */
+  readonly maxOutputBytes?: number;
+  /** What becomes of a run without a key. @default "run": it steps aside */
+  readonly onMissingKey?: "run" | "fail";
+  /** What becomes of a run whose claim could not be made. @default "fail": its work does not run */
+  readonly onStoreError?: "fail" | "run";
+}
+
+/** Gives the segment of the key. Called once in a run, with the task as `this` and as argument, after the input is parsed. */
+export type ResolverFunction<T extends Task = Task> = (this: T, task: T) => Segment | Promise<Segment>;
+export type Resolver =
+  | { readonly kind: "field"; readonly field: string }
+  | { readonly kind: "fields"; readonly fields: readonly string[] }
+  | { readonly kind: "literal"; readonly text: string }
+  | { readonly kind: "function"; readonly call: ResolverFunction<never> };
+
+/** The options as the code reads them: times in milliseconds, `undefined` where the default depends on others. */
+interface Declared {
+  readonly ttlMs: number;
+  readonly leaseMs: number | undefined;
+  readonly maxHoldMs: number | undefined;
+  readonly namespace: string;
+  readonly onDuplicate: Required<DuplicateRules>;
+  readonly waitForMs: number;
+  readonly fingerprint: boolean | ((this: never, task: never) => unknown);
+  readonly onUnstorable: "forget" | "fail";
+  readonly maxOutputBytes: number;
+  readonly onMissingKey: "run" | "fail";
+  readonly onStoreError: "fail" | "run";
+  readonly if: Gates["if"];
+  readonly unless: Gates["unless"];
+}
+
+/** The effective configuration of a class: what `ChargeCustomer.idempotency` shows. */
+export interface Idempotency extends Omit<Declared, "leaseMs" | "maxHoldMs"> {
+  readonly resolver: Resolver | undefined;
+  readonly leaseMs: number;
+  readonly maxHoldMs: number;
+}
+
+/** One `@idempotentBy`: a new resolver, options, both, or off. */
+export type Change =
+  | { readonly off: true }
+  | { readonly off: false; readonly resolver: Resolver | undefined; readonly options: Partial<Declared> };
+
+/** What a class inherits: its parents' options, also while they are turned off. */
+export interface Merged {
+  readonly off: boolean;
+  readonly resolver: Resolver | undefined;
+  readonly options: Declared;
+}
+
+const DEFAULTS: Declared = {
+  ttlMs: 300_000,
+  leaseMs: undefined,
+  maxHoldMs: undefined,
+  namespace: "cmdx:idem",
+  onDuplicate: { processing: "skip", completed: "skip" },
+  waitForMs: 30_000,
+  fingerprint: false,
+  onUnstorable: "forget",
+  maxOutputBytes: 65_536,
+  onMissingKey: "run",
+  onStoreError: "fail",
+  if: undefined,
+  unless: undefined,
+};
+
+/** A new resolver turns it on again and keeps the options; options alone change nothing about being on or off. */
+export const mergeChange: LayerFeature<Change, Merged>["merge"] = (inherited, change) => {
+  const base: Merged = inherited ?? { off: false, resolver: undefined, options: DEFAULTS };
+  if (change.off) return { ...base, off: true };
+  return {
+    off: base.off && change.resolver === undefined,
+    resolver: change.resolver ?? base.resolver,
+    options: { ...base.options, ...change.options },
+  };
+};
+
+/** @throws {DefinitionError} when options that came from several classes do not go together. */
+export function resolveOptions({ resolver, options }: Merged): Idempotency {
+  const { ttlMs } = options;
+  const leaseMs = options.leaseMs ?? Math.min(ttlMs, 300_000);
+  const maxHoldMs = options.maxHoldMs ?? Math.max(ttlMs, 3_600_000);
+  if (leaseMs > ttlMs) {
+    throw new DefinitionError(
+      `@idempotentBy(): lease (${leaseMs} ms) is longer than ttl (${ttlMs} ms), so a crash would block the key for longer than a success. Shorten lease: it is renewed while the run is at work.`,
+    );
+  }
+  if (maxHoldMs < leaseMs)
+    throw new DefinitionError(`@idempotentBy(): maxHold (${maxHoldMs} ms) is shorter than lease (${leaseMs} ms). Lengthen maxHold.`);
+  return Object.freeze({ ...options, resolver, leaseMs, maxHoldMs });
+}
+
+const ALLOWED =
+  "ttl lease maxHold namespace onDuplicate waitFor fingerprint onUnstorable maxOutputBytes onMissingKey onStoreError if unless".split(" ");
+
+/** @throws {DefinitionError} when an option is unknown or has the wrong shape. */
+export function parseOptions(given: IdempotencyOptions<never>): Partial<Declared> {
+  checkOptions("@idempotentBy()", given, ALLOWED);
+  checkGates("@idempotentBy()", given);
+  const { ttl, lease, maxHold, namespace, onDuplicate, waitFor, fingerprint, onUnstorable, maxOutputBytes, onMissingKey, onStoreError } =
+    given;
+  const option = (name: string): string => `@idempotentBy(): ${name}`;
+  return {
+    ...(ttl !== undefined && { ttlMs: toMs(option("ttl"), ttl) }),
+    ...(lease !== undefined && { leaseMs: toMs(option("lease"), lease) }),
+    ...(maxHold !== undefined && { maxHoldMs: toMs(option("maxHold"), maxHold) }),
+    ...(namespace !== undefined && { namespace: checkNamespace(namespace) }),
+    ...(onDuplicate !== undefined && { onDuplicate: parseRules(onDuplicate) }),
+    ...(waitFor !== undefined && { waitForMs: toMs(option("waitFor"), waitFor) }),
+    ...(fingerprint !== undefined && { fingerprint: checkFingerprint(fingerprint) }),
+    ...(onUnstorable !== undefined && { onUnstorable: checkWord(option("onUnstorable"), onUnstorable, ["forget", "fail"]) }),
+    ...(maxOutputBytes !== undefined && { maxOutputBytes: checkInteger(option("maxOutputBytes"), maxOutputBytes, 1) }),
+    ...(onMissingKey !== undefined && { onMissingKey: checkWord(option("onMissingKey"), onMissingKey, ["run", "fail"]) }),
+    ...(onStoreError !== undefined && { onStoreError: checkWord(option("onStoreError"), onStoreError, ["fail", "run"]) }),
+    // A gate gets tasks of the class it stands on only; `null` clears an inherited one.
+    ...("if" in given && { if: given.if as Gates["if"] }),
+    ...("unless" in given && { unless: given.unless as Gates["unless"] }),
+  };
+}
+
+function parseRules(rules: NonNullable<IdempotencyOptions["onDuplicate"]>): Required<DuplicateRules> {
+  if (rules === "replay") return { processing: "wait", completed: "replay" };
+  if (typeof rules === "string") {
+    const rule = checkWord("@idempotentBy(): onDuplicate", rules, ["skip", "fail"]);
+    return { processing: rule, completed: rule };
+  }
+  checkOptions("@idempotentBy(): onDuplicate", rules, ["processing", "completed"]);
+  return {
+    processing: checkWord("@idempotentBy(): onDuplicate.processing", rules.processing ?? "skip", ["skip", "fail", "wait"]),
+    completed: checkWord("@idempotentBy(): onDuplicate.completed", rules.completed ?? "skip", ["skip", "fail", "replay"]),
+  };
+}
+
+function checkNamespace(namespace: unknown): string {
+  if (typeof namespace === "string" && namespace.trim() !== "") return namespace;
+  throw new DefinitionError(`@idempotentBy(): namespace must be a text that is not blank, got ${describe(namespace)}.`);
+}
+
+function checkFingerprint(fingerprint: unknown): Declared["fingerprint"] {
+  if (typeof fingerprint === "boolean") return fingerprint;
+  checkFunction("@idempotentBy(): fingerprint", fingerprint);
+  return fingerprint as (this: never, task: never) => unknown; // checked to be a function just now
+}
+
+/** Are these options, as opposed to a resolver? */
+export function isOptions(value: unknown): value is IdempotencyOptions<never> {
+  return (
+    typeof value === "object" && value !== null && isPlain(value) && !("call" in value) && !("literal" in value) && !Array.isArray(value)
+  );
+}
+
+/** The effective options as plain data: what they are, not the functions among them. */
+export function describeOptions({ resolver, if: _if, unless: _unless, fingerprint, onDuplicate, ...rest }: Idempotency): Json {
+  return {
+    ...rest,
+    onDuplicate: { ...onDuplicate },
+    key: resolver === undefined ? null : describeResolver(resolver),
+    fingerprint: fingerprint !== false,
+  };
+}
+
+function describeResolver(resolver: Resolver): Json {
+  switch (resolver.kind) {
+    case "field":
+      return resolver.field;
+    case "fields":
+      return resolver.fields;
+    case "literal":
+      return `literal: ${resolver.text}`;
+    case "function":
+      return "a function";
+  }
+}

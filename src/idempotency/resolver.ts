@@ -1,0 +1,76 @@
+import { DefinitionError } from "../errors.js";
+import { segmentText } from "../claims/key.js";
+import { describe } from "../support/check.js";
+import type { AnyContract } from "../task/contract-feature.js";
+import type { Run } from "../task/run.js";
+import type { Resolver, ResolverFunction } from "./options.js";
+
+/** A text to be used as it stands, as opposed to the name of a field. Made by {@link literal}. */
+export interface Literal {
+  readonly literal: string;
+}
+
+/**
+ * A key that is the same for every run of the task: `@idempotentBy(literal("nightly-report"))`.
+ *
+ * @throws {DefinitionError} when the text is blank.
+ */
+export function literal(text: string): Literal {
+  if (typeof text !== "string" || text.trim() === "")
+    throw new DefinitionError(`literal() takes a text that is not blank, got ${describe(text)}.`);
+  return Object.freeze({ literal: text });
+}
+
+/** @throws {DefinitionError} when it has none of the forms of a resolver. */
+export function parseResolver(given: unknown): Resolver {
+  if (typeof given === "string" && given !== "") return { kind: "field", field: given };
+  if (Array.isArray(given) && given.length > 0 && given.every((field) => typeof field === "string" && field !== ""))
+    return { kind: "fields", fields: given };
+  if (typeof given === "function") return { kind: "function", call: given as ResolverFunction<never> }; // what it takes is checked where it is declared
+  if (typeof given === "object" && given !== null) {
+    if ("literal" in given && typeof given.literal === "string") return { kind: "literal", text: given.literal };
+    if ("call" in given && typeof given.call === "function")
+      return { kind: "function", call: given.call.bind(given) as ResolverFunction<never> }; // as above
+  }
+  throw new DefinitionError(
+    `@idempotentBy() takes the name of an input field, an array of names, literal("…"), a function, or an object with call(task), got ${describe(given)}.`,
+  );
+}
+
+/** The segment's text, or undefined when it is blank. Throws what the resolver throws. */
+export function resolveSegment(resolver: Resolver, run: Run): string | undefined | Promise<string | undefined> {
+  switch (resolver.kind) {
+    case "field":
+      return segmentText(fieldOf(run, resolver.field));
+    case "fields":
+      return segmentText(resolver.fields.map((field) => fieldOf(run, field)));
+    case "literal":
+      return resolver.text;
+    case "function": {
+      const segment: unknown = Reflect.apply(resolver.call, run.task, [run.task]);
+      return segment instanceof Promise ? segment.then(segmentText) : segmentText(segment);
+    }
+  }
+}
+
+/** Own properties only: an input has no field called `toString` unless somebody gave it one. */
+function fieldOf(run: Run, field: string): unknown {
+  const parsed = run.input?.parsed ?? {};
+  return Object.hasOwn(parsed, field) ? Reflect.get(parsed, field) : undefined;
+}
+
+/**
+ * A misspelt field would leave every run without a key, and so without protection. Compilers see it; this is for those who have none.
+ *
+ * @throws {DefinitionError} when the schema is known to have no such field.
+ */
+export function checkFields(resolver: Resolver, { input }: AnyContract, taskName: string): void {
+  const fields = resolver.kind === "field" ? [resolver.field] : resolver.kind === "fields" ? resolver.fields : [];
+  const shape: unknown = input !== undefined && "shape" in input ? input.shape : undefined;
+  if (typeof shape !== "object" || shape === null) return;
+  const missing = fields.find((field) => !Object.hasOwn(shape, field));
+  if (missing === undefined) return;
+  throw new DefinitionError(
+    `${taskName}: @idempotentBy() names the field ${describe(missing)}, which its input does not have. Fields: ${Object.keys(shape).join(", ")}. For a fixed key write literal(${describe(missing)}).`,
+  );
+}
