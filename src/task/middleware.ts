@@ -10,7 +10,7 @@ import type { Task } from "./task.js";
  * Something that goes around whole runs. It calls `next()` once and sees what became of the run; or it turns the run away
  * by `task.skip()`, `task.fail()` or an outcome of its own. What it does after `next()` changes nothing any more.
  */
-export type Middleware<T extends Task = Task> = MiddlewareFunction<T> | MiddlewareObject<T>;
+export type Middleware<T extends Task = Task> = MiddlewareFunction<T> | MiddlewareObject<NoInfer<T>>;
 /** A middleware with state of its own: a class can implement this. */
 export interface MiddlewareObject<T extends Task = Task> {
   call(task: T, next: Next): Promise<Outcome | void> | Outcome | void;

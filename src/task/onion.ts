@@ -56,6 +56,7 @@ class Passage {
   readonly #inward: Next;
   #inner: Promise<Outcome> | undefined;
   #left = false;
+  #told = false;
 
   constructor(run: Run, link: Link, inward: Next) {
     this.#run = run;
@@ -66,8 +67,9 @@ class Passage {
   readonly next: Next = () => {
     if (this.#inner === undefined && !this.#left) return (this.#inner = this.#inward());
     const when = this.#inner === undefined ? "after it had answered. The run did not go on" : "twice. The run went on once";
-    const error = new NextError(`${this.#link.name} called next ${when}; call next a single time, and await it.`);
-    reportObserver(this.#run, this.#link.name, error);
+    const error = new NextError(`${this.#link.name} called next ${when}; call next a single time.`);
+    if (!this.#told) reportObserver(this.#run, this.#link.name, error);
+    this.#told = true;
     const refused = Promise.reject<Outcome>(error);
     refused.catch(() => undefined); // reported already, so it need not be handled
     return refused;
