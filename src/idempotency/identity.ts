@@ -1,13 +1,12 @@
 import { createHash } from "node:crypto";
 import { MissingKeyError } from "../errors.js";
-import { StoreKey } from "../claims/key.js";
+import { segmentText, StoreKey } from "../claims/key.js";
 import { canonical } from "../support/canonical.js";
 import { passes } from "../task/gates.js";
 import type { FailedOutcome } from "../task/outcome.js";
 import type { Run } from "../task/run.js";
 import type { Idempotency } from "./options.js";
 import { resolveSegment } from "./resolver.js";
-import { segmentText } from "../claims/key.js";
 
 /** Which slot a run belongs to. Found once, after the input is parsed, and kept. */
 export interface Identity {

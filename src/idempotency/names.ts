@@ -11,7 +11,7 @@ const owners = new WeakMap<Configuration, Map<string, WeakRef<object>>>();
  */
 export function claimName(name: string, type: object): void {
   let names = owners.get(configuration);
-  if (names === undefined) owners.set(configuration, (names = new Map()));
+  if (names === undefined) owners.set(configuration, (names = new Map<string, WeakRef<object>>()));
   const owner = names.get(name)?.deref();
   if (owner !== undefined && owner !== type) {
     throw new DefinitionError(

@@ -151,7 +151,7 @@ export function parseOptions(given: IdempotencyOptions<never>): Partial<Declared
     ...(onStoreError !== undefined && { onStoreError: checkWord(option("onStoreError"), onStoreError, ["fail", "run"]) }),
     // A gate gets tasks of the class it stands on only; `null` clears an inherited one.
     ...("if" in given && { if: given.if as Gates["if"] }),
-    ...("unless" in given && { unless: given.unless as Gates["unless"] }),
+    ...("unless" in given && { unless: given.unless as Gates["unless"] }), // likewise
   };
 }
 

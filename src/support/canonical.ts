@@ -51,7 +51,7 @@ function writeObject(value: object, path: Set<object>): string {
 
 /** By code unit, never by locale. */
 function sorted(parts: string[]): string {
-  return parts.sort((a, b) => (a < b ? -1 : a > b ? 1 : 0)).join(",");
+  return parts.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0)).join(",");
 }
 
 function bytes(name: string, view: Uint8Array): string {

@@ -26,7 +26,7 @@ export function withinTime<T>(clock: Clock, ms: number, call: () => Promise<T>, 
     };
     asPromise(call).then(
       (answer) => (timedOut ? late?.(answer) : settle(() => resolve(answer))),
-      (error: unknown) => settle(() => reject(error as Error)), // passed on as it is
+      (error: unknown) => settle(() => reject(error)),
     );
   });
 }

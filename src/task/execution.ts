@@ -26,7 +26,7 @@ export function execute(type: TaskClass, given: unknown, options: ExecuteOptions
     const run = startRun(planOf(type), given, options, attach);
     return insideRun(run, answer);
   } catch (mistake) {
-    return Promise.reject(mistake as Error); // a DefinitionError, as both promise
+    return Promise.reject(mistake); // a DefinitionError, as both promise
   }
 }
 

@@ -32,7 +32,7 @@ export function logRun(run: Run, result: Result): void {
   if (logger === undefined) return;
   guarded(() => {
     const line = fieldsOf(run, result, logFields);
-    const message = `${result.task} ${result.status}${line["reason"] === undefined ? "" : `: ${String(line["reason"])}`}`;
+    const message = `${result.task} ${result.status}${typeof line["reason"] === "string" ? `: ${line["reason"]}` : ""}`;
     if (result.status === "failed") logger.error(line, message);
     else logger.info(line, message);
   });

@@ -53,6 +53,7 @@ function ownName(type: object): string | undefined {
 
 /** A name given to `with` is that of the one class which extends what `with` returned; what extends that class is another task. */
 function contractName(type: object): string | undefined {
+  // What a class extends is an object: another class, or the prototype of functions.
   const binding = [type, Object.getPrototypeOf(type) as object].find((at) => Object.hasOwn(at, BINDING));
   return binding === undefined ? undefined : ownValues(binding, contractFeature).at(-1)?.name;
 }

@@ -1,5 +1,5 @@
 import { isError, messageOf } from "../support/thrown.js";
-import { isPlain, setOwn } from "../support/freeze.js";
+import { setOwn } from "../support/freeze.js";
 import type { Result } from "./result.js";
 
 /** What of a result its JSON shows beside the facts of the run. */

@@ -68,7 +68,7 @@ function zodParser(schema: Schema & ZodLike): Parser {
 }
 
 function settle(answer: SchemaAnswer<unknown> | PromiseLike<SchemaAnswer<unknown>>): Parsed | Promise<Parsed> {
-  if (isThenable(answer)) return Promise.resolve(answer as PromiseLike<SchemaAnswer<unknown>>).then(settle); // the only thenable it can be
+  if (isThenable(answer)) return Promise.resolve(answer).then(settle);
   return answer.issues === undefined ? { value: answer.value } : { issues: answer.issues.map(toIssue) };
 }
 
