@@ -71,8 +71,8 @@ export function recordEvents(...names: EventName[]): TelemetryEvent[] {
 }
 
 /** Events of one name, with the payload that belongs to it. */
-export function ofName<Name extends EventName>(events: readonly TelemetryEvent[], name: Name): TelemetryEvent<Name>[] {
-  return events.filter((event): event is TelemetryEvent<Name> => event.name === name);
+export function ofName<Name extends EventName>(events: readonly TelemetryEvent[], name: Name): Extract<TelemetryEvent, { name: Name }>[] {
+  return events.filter((event): event is Extract<TelemetryEvent, { name: Name }> => event.name === name);
 }
 
 export interface LogLine {
