@@ -10,7 +10,7 @@ const CLOCKS: Readonly<Record<string, readonly string[]>> = {
   performance: ["now"],
   Math: ["random"],
 };
-const TIMERS: readonly string[] = ["setTimeout", "setInterval", "setImmediate"];
+const TIMERS: readonly string[] = ["setTimeout", "setInterval"];
 const CLOCK_MODULES: readonly string[] = ["node:timers", "node:timers/promises", "node:perf_hooks"];
 
 interface Place {

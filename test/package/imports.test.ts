@@ -62,6 +62,10 @@ function forbiddenEdges(graph: readonly Edge[], known: Sources): readonly string
 }
 
 describe("the imports of src", () => {
+  test("come from modules that all have their place among the layers", () => {
+    expect([...new Set([...sources.keys()].map(layerOf))].filter((layer) => LAYERS[layer] === undefined)).toEqual([]);
+  });
+
   test("go one way through the layers", () => {
     expect(forbiddenEdges(edges, sources)).toEqual([]);
   });
