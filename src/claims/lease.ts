@@ -1,5 +1,5 @@
 import { LeaseLostError } from "../errors.js";
-import { alarmsOf, type Alarm } from "../support/alarms.js";
+import { Alarm, alarmsOf } from "../support/alarms.js";
 import type { Clock } from "../support/clock.js";
 import { withinTime } from "../support/time-limit.js";
 import type { SetResult, Store } from "../stores/store.js";
@@ -48,7 +48,7 @@ export class Lease {
     this.#heldUntil = claimedAt + options.leaseMs;
     this.#renewAt = claimedAt + options.leaseMs / 3;
     this.#maxHoldAt = claimedAt + options.maxHoldMs;
-    this.#alarm = { dueAt: this.#nextDue(), ring: () => this.#ring() };
+    this.#alarm = new LeaseAlarm(this.#nextDue(), () => this.#ring());
     alarmsOf(options.clock).set(this.#alarm);
   }
 
@@ -144,6 +144,19 @@ export class Lease {
       this.#renewing = false;
       this.#rearm();
     }
+  }
+}
+
+class LeaseAlarm extends Alarm {
+  readonly #onRing: () => void;
+
+  constructor(dueAt: number, onRing: () => void) {
+    super(dueAt);
+    this.#onRing = onRing;
+  }
+
+  ring(): void {
+    this.#onRing();
   }
 }
 

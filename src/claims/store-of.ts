@@ -1,3 +1,4 @@
+import { toMs, type Duration } from "../support/duration.js";
 import { MemoryStore } from "../stores/memory.js";
 import type { Store } from "../stores/store.js";
 import { configuration, type Configuration } from "../task/configuration.js";
@@ -30,4 +31,13 @@ function warnInProduction(): void {
     "Set config.store, for example to new RedisStore(client).";
   if (configuration.logger === undefined) process.emitWarning(message, "TaskwrightWarning");
   else guarded(() => configuration.logger?.warn({}, message));
+}
+
+let timeout: { readonly given: Duration; readonly ms: number } | undefined;
+
+/** How long a call of the store may take, in milliseconds. */
+export function storeTimeoutMs(): number {
+  const given = configuration.storeTimeout;
+  if (timeout?.given !== given) timeout = { given, ms: toMs("config.storeTimeout", given) };
+  return timeout.ms;
 }

@@ -1,12 +1,10 @@
 import { ShutdownError, StoreUnavailableError } from "../errors.js";
 import { Lease } from "../claims/lease.js";
-import { storeOf } from "../claims/store-of.js";
-import { toMs } from "../support/duration.js";
+import { storeOf, storeTimeoutMs } from "../claims/store-of.js";
 import { sleep } from "../support/sleep.js";
 import { messageOf, toError } from "../support/thrown.js";
 import { withinTime } from "../support/time-limit.js";
 import type { SetResult, Store } from "../stores/store.js";
-import { configuration } from "../task/configuration.js";
 import { announce } from "../task/observers.js";
 import type { FailedOutcome, Outcome } from "../task/outcome.js";
 import type { Run } from "../task/run.js";
@@ -79,7 +77,7 @@ async function askForSlot(run: Run, options: Idempotency, { key, fingerprint }: 
 
 /** A claim longer under way than its own lease would be worth nothing. */
 function limitMs({ leaseMs }: Idempotency): number {
-  return Math.min(toMs("config.storeTimeout", configuration.storeTimeout), leaseMs);
+  return Math.min(storeTimeoutMs(), leaseMs);
 }
 
 function startLease(run: Run, options: Idempotency, { key }: Identity, fence: number, claimedAt: number): Lease {
@@ -92,7 +90,7 @@ function startLease(run: Run, options: Idempotency, { key }: Identity, fence: nu
       owner: run.runId,
       leaseMs: options.leaseMs,
       maxHoldMs: options.maxHoldMs,
-      storeTimeoutMs: toMs("config.storeTimeout", configuration.storeTimeout),
+      storeTimeoutMs: storeTimeoutMs(),
       onLost: (why, error) => {
         announce(run, "idempotency_lost")?.({ idempotencyKey: key, why });
         run.scope.abort(error);
@@ -127,9 +125,7 @@ function unavailable(run: Run, options: Idempotency, { key }: Identity, cause: E
 
 /** In the background, and as the owner: nobody else's claim can be hit, and nobody waits for it. If it fails, the lease ends by itself. */
 function giveBack(run: Run, store: Store, key: string): void {
-  withinTime(run.clock, toMs("config.storeTimeout", configuration.storeTimeout), () => store.delete(key, { owner: run.runId })).catch(
-    () => undefined,
-  );
+  withinTime(run.clock, storeTimeoutMs(), () => store.delete(key, { owner: run.runId })).catch(() => undefined);
 }
 
 /** Does the run hold the key by now? Then a late answer is only an echo of what it was granted again. */

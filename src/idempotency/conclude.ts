@@ -1,10 +1,9 @@
 import type { Lease } from "../claims/lease.js";
+import { storeTimeoutMs } from "../claims/store-of.js";
 import { AbortScope } from "../support/abort.js";
-import { toMs } from "../support/duration.js";
 import { sleep } from "../support/sleep.js";
 import { toError } from "../support/thrown.js";
 import type { StoreEntry } from "../stores/store.js";
-import { configuration } from "../task/configuration.js";
 import { announce } from "../task/observers.js";
 import type { Outcome } from "../task/outcome.js";
 import type { Run } from "../task/run.js";
@@ -26,7 +25,7 @@ export async function complete(run: Run, options: Idempotency, identity: Identit
   const output = run.encodedOutput;
   const details = { run: run.runId, ...(fingerprint !== undefined && { fingerprint }), ...(output !== undefined && { output }) };
   const value = writeSlot({ state: "completed", details });
-  const giveUpAt = run.clock.now() + Math.min(lease.remainingMs, PATIENCE * toMs("config.storeTimeout", configuration.storeTimeout));
+  const giveUpAt = run.clock.now() + Math.min(lease.remainingMs, PATIENCE * storeTimeoutMs());
   for (let pauseMs = FIRST_PAUSE_MS, unsure = false; ; pauseMs *= 2) {
     try {
       const answer = await lease.write(value, options.ttlMs);

@@ -1,4 +1,3 @@
-import type { Lease } from "../claims/lease.js";
 import type { Layer, Step } from "../task/layer.js";
 import { announce } from "../task/observers.js";
 import type { Outcome } from "../task/outcome.js";
@@ -7,9 +6,9 @@ import { outcomeOfThrown } from "../task/thrown-outcome.js";
 import { claimSlot } from "./claim.js";
 import { encodeOutput } from "./codec.js";
 import { complete, release, releaseReason } from "./conclude.js";
-import { identify, type Identified, type Identity } from "./identity.js";
+import { identify, type Identified } from "./identity.js";
 import type { Idempotency } from "./options.js";
-import { holdUntilConcluded } from "./shutdown.js";
+import { concluded, hold, type HeldClaim } from "./shutdown.js";
 
 /**
  * The layer that lets one run through for each key: it claims the slot before the first attempt, holds it across all attempts and
@@ -26,11 +25,10 @@ export function idempotencyLayer(options: Idempotency, taskName: string): Layer 
     if ("outcome" in claiming) return claiming.outcome;
     if ("unprotected" in claiming) return unprotected(run, next, "store_error");
 
-    const { lease } = claiming;
-    let concluded = (): void => undefined;
-    holdUntilConcluded({ run, identity: identified, lease, concluded: new Promise((resolve) => (concluded = resolve)) });
+    const claim = { run, identity: identified, lease: claiming.lease };
+    hold(claim);
     const outcome = await next(run);
-    await conclude(run, options, identified, lease, outcome, concluded);
+    await conclude(claim, options, outcome);
     return outcome;
   };
 }
@@ -49,23 +47,17 @@ function unprotected(run: Run, next: Step, why: "gate" | "missing_key" | "store_
 }
 
 /** After a run was called off, its work may still have an effect on the way: the claim stays until the work has come to rest. */
-async function conclude(
-  run: Run,
-  options: Idempotency,
-  identity: Identity,
-  lease: Lease,
-  outcome: Outcome,
-  concluded: () => void,
-): Promise<void> {
-  if (outcome.status === "success") {
-    await complete(run, options, identity, lease);
-  } else if (run.aftermath === undefined) {
-    await release(run, identity, lease, releaseReason(outcome));
+async function conclude(claim: HeldClaim, options: Idempotency, outcome: Outcome): Promise<void> {
+  const { run, identity, lease } = claim;
+  const free = (): Promise<void> => release(run, identity, lease, releaseReason(outcome)).then(() => concluded(claim));
+  if (outcome.status !== "success" && run.aftermath !== undefined) {
+    run.aftermath = run.aftermath.then(free);
+  } else if (outcome.status !== "success") {
+    await free();
   } else {
-    run.aftermath = run.aftermath.then(() => release(run, identity, lease, releaseReason(outcome))).then(concluded);
-    return;
+    await complete(run, options, identity, lease);
+    concluded(claim);
   }
-  concluded();
 }
 
 /** The layer that makes an output ready to be kept for replay, where it can still fail the run and be rolled back. */

@@ -8,25 +8,29 @@ import type { Run } from "../task/run.js";
 import { release } from "./conclude.js";
 import type { Identity } from "./identity.js";
 
-/** A claim that is held in this process, and the promise that it has been concluded. */
+/** A claim that is held in this process. */
 export interface HeldClaim {
   readonly run: Run;
   readonly identity: Identity;
   readonly lease: Lease;
-  readonly concluded: Promise<void>;
 }
 
 const held = new Set<HeldClaim>();
 let shuttingDown = false;
+let onLastConcluded: (() => void) | undefined;
 
 export function isShuttingDown(): boolean {
   return shuttingDown;
 }
 
-/** Remembers a claim until it has been concluded. */
-export function holdUntilConcluded(claim: HeldClaim): void {
+/** Remembers a claim, until it is concluded. */
+export function hold(claim: HeldClaim): void {
   held.add(claim);
-  void claim.concluded.then(() => held.delete(claim));
+}
+
+export function concluded(claim: HeldClaim): void {
+  held.delete(claim);
+  if (held.size === 0) onLastConcluded?.();
 }
 
 export interface ShutdownOptions {
@@ -49,7 +53,7 @@ export async function shutdown({ grace = 5 }: ShutdownOptions = {}): Promise<rea
     lease.stopRenewing();
     run.scope.cancel(reason);
   }
-  await atRestWithin(claims, graceMs);
+  if (held.size > 0) await atRestWithin(graceMs);
   const left = claims.filter((claim) => held.has(claim));
   await Promise.all(left.map(({ run, identity, lease }) => release(run, identity, lease, "shutdown")));
   return left.map(({ identity }) => identity.key);
@@ -62,8 +66,10 @@ export function resume(): void {
   shuttingDown = false;
 }
 
-async function atRestWithin(claims: readonly HeldClaim[], ms: number): Promise<void> {
-  const timer = new AbortScope();
-  const atRest = Promise.all(claims.map(({ concluded }) => concluded)).then(() => timer.abort("at rest"));
-  if (ms > 0) await Promise.race([atRest, sleep(configuration.clock, ms, timer)]);
+/** Waits until every claim is concluded, but no longer than that. */
+async function atRestWithin(ms: number): Promise<void> {
+  const waiting = new AbortScope();
+  onLastConcluded = () => waiting.abort("all concluded");
+  await sleep(configuration.clock, ms, waiting);
+  onLastConcluded = undefined;
 }

@@ -1,19 +1,35 @@
 import type { Clock } from "./clock.js";
 
-/** A moment at which something is to happen. */
-export interface Alarm {
-  /** When, by the clock's `now`. May be moved later while it is set; moving it earlier needs {@link Alarms.set}. */
+/**
+ * Something that is to happen at a moment. Alarms hang in a chain, each knowing its neighbours, so that setting one and taking it
+ * off again costs next to nothing: most are taken off long before their time.
+ */
+export abstract class Alarm {
+  /** When, by the clock's `now`. */
   dueAt: number;
-  ring(): void;
+  /** @internal */
+  before: Alarm | undefined;
+  /** @internal */
+  after: Alarm | undefined;
+
+  constructor(dueAt: number) {
+    this.dueAt = dueAt;
+  }
+
+  abstract ring(): void;
+}
+
+class Head extends Alarm {
+  ring(): void {} // the chain's fixed end; it is never due
 }
 
 /**
- * Many alarms on one background timer, so that setting one and taking it off again costs next to nothing. The timer is
- * aimed at the earliest alarm it knows of; those taken off before are noticed when it fires. It keeps no process alive.
+ * Many alarms on one background timer. The timer is aimed at the earliest alarm it knew of; those that were taken off
+ * meanwhile are noticed when it fires. It keeps no process alive.
  */
 export class Alarms {
   readonly #clock: Clock;
-  readonly #alarms = new Set<Alarm>();
+  readonly #head: Alarm = new Head(Number.POSITIVE_INFINITY);
   #aimedAt = Number.POSITIVE_INFINITY;
   #cancelTimer: (() => void) | undefined;
 
@@ -21,13 +37,23 @@ export class Alarms {
     this.#clock = clock;
   }
 
+  /** Sets an alarm, or sets it anew after its `dueAt` was moved. */
   set(alarm: Alarm): void {
-    this.#alarms.add(alarm);
+    if (alarm.before === undefined) {
+      alarm.before = this.#head;
+      alarm.after = this.#head.after;
+      if (alarm.after !== undefined) alarm.after.before = alarm;
+      this.#head.after = alarm;
+    }
     if (alarm.dueAt < this.#aimedAt) this.#aim(alarm.dueAt);
   }
 
   off(alarm: Alarm): void {
-    this.#alarms.delete(alarm);
+    if (alarm.before === undefined) return;
+    alarm.before.after = alarm.after;
+    if (alarm.after !== undefined) alarm.after.before = alarm.before;
+    alarm.before = undefined;
+    alarm.after = undefined;
   }
 
   #aim(at: number): void {
@@ -40,19 +66,23 @@ export class Alarms {
     this.#cancelTimer = undefined;
     this.#aimedAt = Number.POSITIVE_INFINITY;
     const now = this.#clock.now();
-    for (const alarm of [...this.#alarms]) {
-      if (alarm.dueAt > now || !this.#alarms.delete(alarm)) continue;
-      alarm.ring();
-    }
-    let earliest = Number.POSITIVE_INFINITY;
-    for (const { dueAt } of this.#alarms) earliest = Math.min(earliest, dueAt);
+    const due = this.#all().filter((alarm) => alarm.dueAt <= now);
+    for (const alarm of due) this.off(alarm);
+    for (const alarm of due) alarm.ring();
+    const earliest = this.#all().reduce((at, { dueAt }) => Math.min(at, dueAt), Number.POSITIVE_INFINITY);
     if (earliest < this.#aimedAt) this.#aim(earliest);
+  }
+
+  #all(): Alarm[] {
+    const alarms: Alarm[] = [];
+    for (let alarm = this.#head.after; alarm !== undefined; alarm = alarm.after) alarms.push(alarm);
+    return alarms;
   }
 }
 
 const shared = new WeakMap<Clock, Alarms>();
 
-/** The alarms of a clock: one set, and so one timer, for the whole process. */
+/** The alarms of a clock: one chain, and so one timer, for the whole process. */
 export function alarmsOf(clock: Clock): Alarms {
   let alarms = shared.get(clock);
   if (alarms === undefined) shared.set(clock, (alarms = new Alarms(clock)));

@@ -1,37 +1,44 @@
 import { StoreTimeoutError } from "../errors.js";
-import { alarmsOf } from "./alarms.js";
+import { Alarm, alarmsOf, type Alarms } from "./alarms.js";
 import type { Clock } from "./clock.js";
 
 /**
  * Waits for an answer, but no longer than `ms`. What comes after that is handed to `late`, so that it can be cleared up; a late
- * rejection is of no more use to anybody.
+ * rejection is of no more use to anybody. A call that throws instead of rejecting is treated as if it had rejected.
  *
  * @throws {StoreTimeoutError} when the time is up.
  */
 export function withinTime<T>(clock: Clock, ms: number, call: () => Promise<T>, late?: (answer: T) => void): Promise<T> {
   return new Promise((resolve, reject) => {
-    let timedOut = false;
-    const alarm = {
-      dueAt: clock.now() + ms,
-      ring: () => {
-        timedOut = true;
-        reject(new StoreTimeoutError(`No answer within ${ms} ms; whether the call took effect is not known.`));
-      },
-    };
-    const alarms = alarmsOf(clock);
-    alarms.set(alarm);
-    const settle = (finish: () => void): void => {
-      alarms.off(alarm);
-      finish();
-    };
-    asPromise(call).then(
-      (answer) => (timedOut ? late?.(answer) : settle(() => resolve(answer))),
-      (error: unknown) => settle(() => reject(error)),
+    const limit = new TimeLimit(clock.now() + ms, ms, alarmsOf(clock), reject);
+    call().then(
+      (answer) => (limit.passed ? late?.(answer) : limit.met(() => resolve(answer))),
+      (error: unknown) => limit.met(() => reject(error as Error)), // passed on as it is
     );
   });
 }
 
-/** A store of somebody's that throws instead of rejecting is treated as if it had rejected. */
-async function asPromise<T>(call: () => Promise<T>): Promise<T> {
-  return call();
+class TimeLimit extends Alarm {
+  passed = false;
+  readonly #ms: number;
+  readonly #alarms: Alarms;
+  readonly #reject: (error: StoreTimeoutError) => void;
+
+  constructor(dueAt: number, ms: number, alarms: Alarms, reject: (error: StoreTimeoutError) => void) {
+    super(dueAt);
+    this.#ms = ms;
+    this.#alarms = alarms;
+    this.#reject = reject;
+    alarms.set(this);
+  }
+
+  met(answer: () => void): void {
+    this.#alarms.off(this);
+    answer();
+  }
+
+  ring(): void {
+    this.passed = true;
+    this.#reject(new StoreTimeoutError(`No answer within ${this.#ms} ms; whether the call took effect is not known.`));
+  }
 }

@@ -50,9 +50,14 @@ export interface CallbackEntry extends Link {
   readonly key: PropertyKey | undefined;
   call(task: Task, ...rest: unknown[]): unknown;
 }
-export type Callbacks = Readonly<Record<CallbackName, readonly CallbackEntry[]>>;
+type Groups = Readonly<Record<CallbackName, readonly CallbackEntry[]>>;
+/** The callbacks of a class, by name; and whether there are any before the run and after it, so that none cost nothing. */
+export interface Callbacks extends Groups {
+  readonly beforehand: boolean;
+  readonly afterwards: boolean;
+}
 
-const NONE: Callbacks = {
+const NONE: Groups = {
   before_execution: [],
   before_validation: [],
   around_execution: [],
@@ -78,7 +83,9 @@ export const callbacksFeature: Feature<CallbackEntry, readonly CallbackEntry[]> 
 
 /** Sorts entries by callback, each in order of declaration. */
 export function groupCallbacks(entries: readonly CallbackEntry[]): Callbacks {
-  return entries.reduce((groups, entry) => ({ ...groups, [entry.callback]: [...groups[entry.callback], entry] }), NONE);
+  const groups = entries.reduce<Groups>((grouped, entry) => ({ ...grouped, [entry.callback]: [...grouped[entry.callback], entry] }), NONE);
+  const before = groups.before_execution.length + groups.before_validation.length;
+  return { ...groups, beforehand: before > 0, afterwards: entries.length > before + groups.around_execution.length };
 }
 
 /**

@@ -9,7 +9,7 @@ import type { Run } from "./run.js";
  */
 export const compensate: Layer = (next) => async (run) => {
   const outcome = await next(run);
-  if (outcome.status !== "failed" || run.attempts === 0 || typeof run.task.rollback !== "function") return outcome;
+  if (outcome.status !== "failed" || run.attempts === 0) return outcome;
   run.closed = true; // whatever rollback says, the run has failed
   if (run.aftermath === undefined) await rollBack(run);
   else run.aftermath = run.aftermath.then(() => rollBack(run));

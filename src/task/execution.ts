@@ -48,19 +48,20 @@ async function lifecycle(run: Run): Promise<Outcome> {
     outcome =
       run.halt ??
       noteDeprecation(run) ??
-      (await beforeCallbacks(run)) ??
+      (callbacks.beforehand ? await beforeCallbacks(run) : undefined) ??
       (await throughLinks(run, callbacks.around_execution, protectedWork));
   } catch (thrown) {
     outcome = outcomeOfThrown(run, thrown);
   }
-  const sealed = run.seal(await verified(run, outcome));
-  await completionCallbacks(run, sealed);
+  const judged = verified(run, outcome);
+  const sealed = run.seal(judged instanceof Promise ? await judged : judged);
+  if (callbacks.afterwards) await completionCallbacks(run, sealed);
   return sealed;
 }
 
-function beforeCallbacks(run: Run): Promise<Outcome | undefined> | undefined {
-  const { before_execution: execution, before_validation: validation } = run.plan.callbacks;
-  return execution.length + validation.length === 0 ? undefined : runBefore(run, [...execution, ...validation]);
+async function beforeCallbacks(run: Run): Promise<Outcome | undefined> {
+  const { callbacks } = run.plan;
+  return (await runBefore(run, callbacks.before_execution)) ?? (await runBefore(run, callbacks.before_validation));
 }
 
 /** Parses the input, and hands over to the layers: rate limit, breaker, lock, claim, rollback, verification, retry, timeout, `work`. */

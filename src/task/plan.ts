@@ -65,7 +65,7 @@ function composePlan(type: TaskClass): Plan {
     parseOutput: contract.output === undefined ? undefined : parserOf(contract.output),
     middlewares: [...configuration.middlewares, ...middlewaresOf(type)],
     callbacks: groupCallbacks([...configuration.callbacks, ...(effective(type, callbacksFeature) ?? [])]),
-    layers: compose([...CORE_LAYERS, ...policies.flatMap(({ feature, options }) => feature.layers(options, type))], attempt),
+    layers: compose([...coreLayers(type, contract), ...policies.flatMap(({ feature, options }) => feature.layers(options, type))], attempt),
     policies: Object.fromEntries(policies.map(({ feature, options }) => [feature.name, options])),
     deprecation: effective(type, deprecationFeature),
     tags: Object.freeze([...new Set([...configuration.tags, ...(settings.tags ?? [])])]),
@@ -77,10 +77,17 @@ function composePlan(type: TaskClass): Plan {
   });
 }
 
-const CORE_LAYERS: readonly RankedLayer[] = [
-  { rank: "rollback", layer: compensate },
-  { rank: "output", layer: verifyOutput },
-];
+/** The layers that are the task's own, where they have anything to do. */
+function coreLayers(type: TaskClass, { output }: AnyContract): readonly RankedLayer[] {
+  const layers: RankedLayer[] = [];
+  if (hasMethod(type, "rollback")) layers.push({ rank: "rollback", layer: compensate });
+  if (output !== undefined) layers.push({ rank: "output", layer: verifyOutput });
+  return layers;
+}
+
+function hasMethod(type: TaskClass, name: string): boolean {
+  return typeof Reflect.get(type.prototype, name) === "function";
+}
 
 interface Policy {
   readonly feature: LayerFeature<unknown, unknown>;
@@ -103,7 +110,7 @@ function checkedContract(type: TaskClass): AnyContract {
       `${name} extends Task without a contract. Write: class ${name} extends Task.with({ input: z.object({ … }) }).`,
     );
   }
-  if (typeof Reflect.get(type.prototype, "work") !== "function") {
+  if (!hasMethod(type, "work")) {
     throw new DefinitionError(`${name} has no work. Give the class a method: async work() { … }.`);
   }
   return contract;

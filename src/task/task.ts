@@ -48,6 +48,8 @@ export abstract class Task {
         throw new DefinitionError(
           `config.construct gave an instance of ${run.plan.name} that has run before. Make a new one for each run.`,
         );
+      if (Object.hasOwn(task, "rollback"))
+        throw new DefinitionError(`${run.plan.name}: rollback is a field. Write it as a method: async rollback() { … }.`);
       task.#run = run;
     };
     const isTask = (made: unknown): boolean => typeof made === "object" && made !== null && #run in made;
