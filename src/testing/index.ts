@@ -1,0 +1,11 @@
+export { ChaosStore } from "./chaos-store.js";
+export type { ClaimFault, Disturbance, DisturbanceOptions, Fault, FaultOf, ReadFault, StoreCall, StoreOperation } from "./disturbance.js";
+export { ManualClock } from "./manual-clock.js";
+export { taskMatchers, type ExpectedReason, type TaskMatchers } from "./matchers.js";
+export {
+  checkStore,
+  storeContract,
+  type ContractFailure,
+  type StoreContractOptions,
+  type StoreUnderTest,
+} from "./contract/store-contract.js";
