@@ -155,7 +155,16 @@ export function brand(errorClass: abstract new (...args: never[]) => Error, name
   Object.defineProperty(errorClass, Symbol.hasInstance, {
     value(this: unknown, value: unknown): boolean {
       if (this !== errorClass) return Function.prototype[Symbol.hasInstance].call(this as () => void, value); // a derived class
-      return typeof value === "object" && value !== null && Reflect.get(value, mark) === true;
+      return isMarked(value, mark);
     },
   });
+}
+
+/** Does the value carry the mark? A value that cannot be looked at, a revoked proxy say, does not. */
+export function isMarked(value: unknown, mark: symbol): boolean {
+  try {
+    return typeof value === "object" && value !== null && Reflect.get(value, mark) === true;
+  } catch {
+    return false;
+  }
 }

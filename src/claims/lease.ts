@@ -40,6 +40,7 @@ export class Lease {
   readonly #maxHoldAt: number;
   #renewing = false;
   #ended = false;
+  #concluding = false;
   #lost: LossReason | undefined;
 
   /** `claimedAt` is the clock's time right before the call that granted the claim. */
@@ -67,6 +68,14 @@ export class Lease {
   /** What is left of the lease by the holder's own clock, in milliseconds. */
   get remainingMs(): number {
     return this.#heldUntil - this.#options.clock.now();
+  }
+
+  /**
+   * A write that ends the ownership is on its way. If it takes effect and its answer is late, a renewal is refused: from now on that
+   * is no loss, and the write's own answer tells.
+   */
+  concluding(): void {
+    this.#concluding = true;
   }
 
   /** No renewals any more; the claim lives on until its lease ends. */
@@ -134,7 +143,8 @@ export class Lease {
         store.renew(key, { owner, ttlMs: leaseMs }),
       );
       if (this.#ended) return;
-      if (!renewed) return this.lose("refused");
+      if (!renewed && !this.#concluding) return this.lose("refused");
+      if (!renewed) return this.stopRenewing();
       this.#heldUntil = now + leaseMs;
       this.#renewAt = now + leaseMs / 3;
     } catch (error) {

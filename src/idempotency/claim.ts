@@ -33,38 +33,53 @@ const VANISHINGS = 10;
  * There is no second look at the store, between which and the first the slot could change its mind.
  */
 export async function claimSlot(run: Run, options: Idempotency, identity: Identity): Promise<Claiming> {
+  const store = storeOf(run.plan);
   const waiting = new Waiting(run, options.waitForMs);
   for (let vanished = 0; ;) {
     if (isShuttingDown()) return { outcome: shuttingDown(run) };
-    const claimedAt = run.clock.now();
-    const answer = await askForSlot(run, options, identity);
-    if ("error" in answer) return unavailable(run, options, identity, answer.error);
-    if (answer.ok) return { lease: startLease(run, options, identity, answer.fence, claimedAt) };
+    const answer = await askForSlot(run, options, identity, store);
+    if ("error" in answer) return unavailable(run, options, identity, store, answer.error);
+    if (answer.ok && isShuttingDown()) return giveUp(run, identity, store);
+    if (answer.ok) return { lease: startLease(run, options, identity, store, answer) };
     if (answer.held === undefined) {
       vanished += 1;
       if (vanished < VANISHINGS) continue;
-      return unavailable(run, options, identity, new Error("The store refuses the claim and shows nothing that holds the key"));
+      return unavailable(run, options, identity, store, new Error("The store refuses the claim and shows nothing that holds the key"));
     }
     const verdict = await judge(run, options, identity, answer.held);
     if (verdict !== "wait") return { outcome: verdict };
-    if (!(await waiting.pause(answer.held.expiresInMs)))
-      return { outcome: run.scope.aborted ? run.abortedOutcome() : timeIsUp(run, identity, answer.held) };
+    if (await waiting.pause(answer.held.expiresInMs)) continue;
+    return { outcome: run.scope.aborted ? run.abortedOutcome() : timeIsUp(run, identity, answer.held) };
   }
 }
 
+interface Granted {
+  readonly ok: true;
+  readonly fence: number;
+  /** The clock's time right before the call that was granted: from then on the lease counts. */
+  readonly claimedAt: number;
+}
+type Refused = Extract<SetResult, { ok: false }>;
+
 /** One claim. A call that failed may have taken effect: it is made again as the same owner, who is then granted what he holds. */
-async function askForSlot(run: Run, options: Idempotency, { key, fingerprint }: Identity): Promise<SetResult | { readonly error: Error }> {
-  const store = storeOf(run.plan);
+async function askForSlot(
+  run: Run,
+  options: Idempotency,
+  identity: Identity,
+  store: Store,
+): Promise<Granted | Refused | { readonly error: Error }> {
+  const { key, fingerprint } = identity;
   const value = writeSlot({ state: "processing", details: { run: run.runId, ...(fingerprint !== undefined && { fingerprint }) } });
   const claim = { ttlMs: options.leaseMs, nx: true, owner: run.runId };
+  const limitMs = Math.min(storeTimeoutMs(), options.leaseMs); // a claim longer under way than its own lease would be worth nothing
+  const clearUp = (late: SetResult): void => {
+    if (late.ok && !run.holdsClaim) giveBack(run, store, key);
+  };
   for (let failures = 0; ;) {
+    const claimedAt = run.clock.now();
     try {
-      return await withinTime(
-        run.clock,
-        limitMs(options),
-        () => store.set(key, value, claim),
-        (late) => late.ok && !holds(run, key) && giveBack(run, store, key),
-      );
+      const answer = await withinTime(run.clock, limitMs, () => store.set(key, value, claim), clearUp);
+      return answer.ok ? { ok: true, fence: answer.fence, claimedAt } : answer;
     } catch (thrown) {
       const error = toError(thrown);
       announce(run, "idempotency_store_error")?.({ operation: "claim", idempotencyKey: key, error });
@@ -75,16 +90,12 @@ async function askForSlot(run: Run, options: Idempotency, { key, fingerprint }: 
   }
 }
 
-/** A claim longer under way than its own lease would be worth nothing. */
-function limitMs({ leaseMs }: Idempotency): number {
-  return Math.min(storeTimeoutMs(), leaseMs);
-}
-
-function startLease(run: Run, options: Idempotency, { key }: Identity, fence: number, claimedAt: number): Lease {
+function startLease(run: Run, options: Idempotency, { key }: Identity, store: Store, { fence, claimedAt }: Granted): Lease {
   run.claim = Object.freeze({ key, owner: run.runId, fence });
+  run.holdsClaim = true;
   const lease = new Lease(
     {
-      store: storeOf(run.plan),
+      store,
       clock: run.clock,
       key,
       owner: run.runId,
@@ -104,9 +115,15 @@ function startLease(run: Run, options: Idempotency, { key }: Identity, fence: nu
   return lease;
 }
 
+/** The claim was granted while the process began to shut down. */
+function giveUp(run: Run, { key }: Identity, store: Store): Claiming {
+  giveBack(run, store, key);
+  return { outcome: shuttingDown(run) };
+}
+
 /** The claim could not be made, as far as this run can tell; if it was made all the same, it is given back. */
-function unavailable(run: Run, options: Idempotency, { key }: Identity, cause: Error): Claiming {
-  giveBack(run, storeOf(run.plan), key);
+function unavailable(run: Run, options: Idempotency, { key }: Identity, store: Store, cause: Error): Claiming {
+  giveBack(run, store, key);
   if (run.scope.cancelled) return { outcome: run.abortedOutcome() };
   if (options.onStoreError === "run") return { unprotected: true };
   const error = new StoreUnavailableError(`${run.plan.name} did not run: its key ${key} could not be claimed (${messageOf(cause)})`, {
@@ -126,11 +143,6 @@ function unavailable(run: Run, options: Idempotency, { key }: Identity, cause: E
 /** In the background, and as the owner: nobody else's claim can be hit, and nobody waits for it. If it fails, the lease ends by itself. */
 function giveBack(run: Run, store: Store, key: string): void {
   withinTime(run.clock, storeTimeoutMs(), () => store.delete(key, { owner: run.runId })).catch(() => undefined);
-}
-
-/** Does the run hold the key by now? Then a late answer is only an echo of what it was granted again. */
-function holds(run: Run, key: string): boolean {
-  return run.claim?.key === key;
 }
 
 function shuttingDown(run: Run): FailedOutcome {

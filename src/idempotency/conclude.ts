@@ -25,11 +25,12 @@ export async function complete(run: Run, options: Idempotency, identity: Identit
   const output = run.encodedOutput;
   const details = { run: run.runId, ...(fingerprint !== undefined && { fingerprint }), ...(output !== undefined && { output }) };
   const value = writeSlot({ state: "completed", details });
+  lease.concluding();
   const giveUpAt = run.clock.now() + Math.min(lease.remainingMs, PATIENCE * storeTimeoutMs());
   for (let pauseMs = FIRST_PAUSE_MS, unsure = false; ; pauseMs *= 2) {
     try {
       const answer = await lease.write(value, options.ttlMs);
-      if (!answer.ok && !(unsure && isOwnCompletion(run, answer.held))) return superseded(run, lease);
+      if (!answer.ok && !((unsure || lease.remainingMs > 0) && isOwnCompletion(run, answer.held))) return superseded(run, lease);
       lease.stopRenewing();
       return announce(run, "idempotency_completed")?.({ idempotencyKey: key });
     } catch (thrown) {
@@ -44,7 +45,8 @@ export async function complete(run: Run, options: Idempotency, identity: Identit
 /** Frees the slot, as its owner. A failure of this hides nothing: the outcome stays what it is, and the lease ends by itself. */
 export async function release(run: Run, { key }: Identity, lease: Lease, reason: "failed" | "skipped" | "shutdown"): Promise<void> {
   try {
-    if (await lease.release()) announce(run, "idempotency_released")?.({ idempotencyKey: key, reason });
+    // Refused within a live lease, the key was freed already: by the client, which sent the call twice, or by whoever operates the store.
+    if ((await lease.release()) || lease.remainingMs > 0) announce(run, "idempotency_released")?.({ idempotencyKey: key, reason });
     else lease.lose("refused");
   } catch (thrown) {
     announce(run, "idempotency_store_error")?.({ operation: "release", idempotencyKey: key, error: toError(thrown) });
@@ -62,11 +64,12 @@ function superseded(run: Run, lease: Lease): void {
 }
 
 /**
- * A first write whose answer was lost leaves a completed slot that nobody owns, and the second write is refused:
+ * A first write whose answer was lost leaves a completed slot that nobody owns, and the second write is refused; we may have made
+ * it, or the client, which sends unanswered calls again after a reconnect:
  *
  *     this run   |- set xx: done, answer lost   |- set xx: refused, held=completed
  *
- * That is done, unless the slot names another run.
+ * That is done, unless the slot names another run. Within a live lease nobody else can have completed it.
  */
 function isOwnCompletion(run: Run, held: StoreEntry | undefined): boolean {
   if (held === undefined) return false;

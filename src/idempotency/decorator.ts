@@ -46,7 +46,7 @@ function layersOf(options: Idempotency, type: TaskClass): readonly RankedLayer[]
     );
   }
   checkFields(options.resolver, contract, name);
-  claimName(name, type);
+  claimName(options.namespace, name, type);
   const layer: RankedLayer = { rank: "idempotency", layer: idempotencyLayer(options, name) };
   return replays ? [layer, { rank: "encode", layer: encodeLayer(options) }] : [layer];
 }

@@ -29,7 +29,7 @@ export interface SlotInfo {
 }
 
 export interface SlotsOptions {
-  /** @default "cmdx:idem" */
+  /** Slots of this namespace, and of those whose names go on after it with a colon. @default "cmdx:idem" */
   readonly namespace?: string;
   /** Only the slots of this task. */
   readonly task?: TaskClass | string;
@@ -104,8 +104,12 @@ export async function keyFor<C extends TaskClass>(
   if (idempotency === undefined)
     throw new DefinitionError(`${plan.name} is not idempotent, so its runs have no key. Put @idempotentBy() on it.`);
   const run = startRun(plan, input, options, attachRun);
-  const refused = await parseInput(run);
-  if (refused?.status === "failed") throw refused.error;
-  const identified = await identify(run, { ...idempotency, fingerprint: false, onMissingKey: "run" }, keyNameOf(type));
-  return "key" in identified ? identified.key : undefined;
+  try {
+    const refused = await parseInput(run);
+    if (refused?.status === "failed") throw refused.error;
+    const identified = await identify(run, { ...idempotency, fingerprint: false, onMissingKey: "run" }, keyNameOf(type));
+    return "key" in identified ? identified.key : undefined;
+  } finally {
+    run.scope.dispose();
+  }
 }

@@ -30,6 +30,7 @@ export function hold(claim: HeldClaim): void {
 
 export function concluded(claim: HeldClaim): void {
   held.delete(claim);
+  claim.run.holdsClaim = false;
   if (held.size === 0) onLastConcluded?.();
 }
 

@@ -34,14 +34,18 @@ export function checkFunction(option: string, value: unknown): void {
   if (typeof value !== "function") throw new DefinitionError(`${option} must be a function, got ${describe(value)}.`);
 }
 
-/** A value in an error message: short, and never the contents of an object, which may be secret. */
+/** A value in an error message: short, and never the contents of an object, which may be secret. Never throws. */
 export function describe(value: unknown): string {
-  if (typeof value === "string") return value.length > 80 ? `a text of ${value.length} characters` : JSON.stringify(value);
-  if (typeof value === "bigint") return `${value}n`;
-  if (typeof value === "function") return value.name === "" ? "a function" : `the function ${value.name}`;
-  if (Array.isArray(value)) return "an array";
-  if (typeof value === "object" && value !== null) return `an object`;
-  return String(value);
+  try {
+    if (typeof value === "string") return value.length > 80 ? `a text of ${value.length} characters` : JSON.stringify(value);
+    if (typeof value === "bigint") return `${value}n`;
+    if (typeof value === "function")
+      return typeof value.name === "string" && value.name !== "" ? `the function ${value.name}` : "a function";
+    if (Array.isArray(value)) return "an array";
+    return typeof value === "object" && value !== null ? "an object" : String(value);
+  } catch {
+    return "a value that cannot be read"; // a revoked proxy say
+  }
 }
 
 export function list(words: readonly string[]): string {

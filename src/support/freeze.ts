@@ -1,5 +1,6 @@
 /** How deep a frozen copy goes; what lies deeper is kept by reference. Nobody notes that much, and no stack is without end. */
 const MAX_DEPTH = 100;
+const UNREADABLE = "[unreadable]";
 
 /**
  * A frozen copy of what a person noted: plain objects and arrays are copied all the way down, so that the owner's data
@@ -12,8 +13,14 @@ export function frozenCopy<T>(value: T): T {
 
 function copy(value: unknown, seen: Map<object, unknown>, depth: number): unknown {
   if (typeof value !== "object" || value === null || depth === MAX_DEPTH) return value;
-  const known = seen.get(value);
-  if (known !== undefined) return known;
+  try {
+    return seen.get(value) ?? copyObject(value, seen, depth);
+  } catch {
+    return UNREADABLE; // a proxy of somebody's that throws
+  }
+}
+
+function copyObject(value: object, seen: Map<object, unknown>, depth: number): unknown {
   if (Array.isArray(value)) {
     const items: unknown[] = [];
     seen.set(value, items);
@@ -36,14 +43,22 @@ export function frozenEntries(bag: object): Readonly<Record<string, unknown>> {
 
 /** Copies own entries one by one. Never throws, and sets no prototype. */
 export function addEntries(target: object, entries: object): void {
-  for (const key of Object.keys(entries)) setOwn(target, key, read(entries, key));
+  for (const key of keysOf(entries)) setOwn(target, key, read(entries, key));
+}
+
+function keysOf(entries: object): readonly string[] {
+  try {
+    return Object.keys(entries);
+  } catch {
+    return []; // as above
+  }
 }
 
 function read(owner: object, key: PropertyKey): unknown {
   try {
     return Reflect.get(owner, key);
   } catch {
-    return "[unreadable]"; // a getter of somebody's that throws
+    return UNREADABLE; // a getter of somebody's that throws
   }
 }
 

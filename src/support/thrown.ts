@@ -10,7 +10,12 @@ export function toError(thrown: unknown): Error {
 }
 
 export function isError(value: unknown): value is Error {
-  return value instanceof Error || types.isNativeError(value);
+  if (types.isNativeError(value)) return true;
+  try {
+    return value instanceof Error;
+  } catch {
+    return false; // a value that cannot be looked at, a revoked proxy say
+  }
 }
 
 /** What an error says for itself, and never an empty text. */

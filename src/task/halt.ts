@@ -1,4 +1,7 @@
+import { isMarked } from "../errors.js";
 import type { Outcome } from "./outcome.js";
+
+const HALT = Symbol("taskwright.halt");
 
 /**
  * What `this.skip()` and its like throw. It is no error: it only leaves `work`. The outcome has been noted on the
@@ -14,8 +17,15 @@ export class Halt {
     this.outcome = outcome;
   }
 
+  /** Is this a halt, of any run? */
+  static is(value: unknown): value is Halt {
+    return isMarked(value, HALT);
+  }
+
   /** For those who log what they catch. */
   toString(): string {
     return `Halt (${this.outcome.status}): leaves work early; let it pass through your catch`;
   }
 }
+
+Object.defineProperty(Halt.prototype, HALT, { value: true });

@@ -59,4 +59,4 @@ function contractName(type: object): string | undefined {
 }
 
 /** Marks the classes that `with` makes. */
-export const BINDING: unique symbol = Symbol("taskwright.binding");
+export const BINDING: unique symbol = Symbol.for("taskwright.binding");

@@ -95,9 +95,9 @@ class Passage {
   async fail(thrown: unknown): Promise<Outcome> {
     this.#left = true;
     const run = this.#run;
-    if (this.#inner === undefined) return run.seal(outcomeOfThrown(run, thrown));
+    if (this.#inner === undefined) return run.seal(await verified(run, outcomeOfThrown(run, thrown)));
     const outcome = await this.#inner;
-    const isKnown = thrown instanceof NextError || (thrown instanceof Halt && thrown.run === run);
+    const isKnown = thrown instanceof NextError || (Halt.is(thrown) && thrown.run === run);
     if (!isKnown) reportObserver(run, this.#link.name, thrown);
     return outcome;
   }

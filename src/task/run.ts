@@ -50,6 +50,8 @@ export class Run {
   closed = false;
   /** The slot that is held for this run, while there is one. */
   claim: Claim | undefined;
+  /** Is that slot held now? Not before the claim is granted, and not after it was concluded. */
+  holdsClaim = false;
   /** The output as text, where it is to be kept for replay. */
   encodedOutput: string | undefined;
   /** A programmer's mistake that shows only now: `execute` rejects with it. */

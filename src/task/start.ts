@@ -1,4 +1,5 @@
 import { DefinitionError } from "../errors.js";
+import { isThenable } from "../support/and-then.js";
 import { checkOptions, describe } from "../support/check.js";
 import { messageOf, toError } from "../support/thrown.js";
 import { configuration } from "./configuration.js";
@@ -44,6 +45,7 @@ function makeTask({ name, type }: Plan): AnyTask {
 function correlate(run: Run, correlationId: () => string | undefined): void {
   try {
     const id: unknown = correlationId();
+    if (isThenable(id)) void Promise.resolve(id).then(undefined, () => undefined); // refused just below, also as a rejection
     if (id !== undefined && typeof id !== "string")
       throw new DefinitionError(`config.correlationId must give a text at once, got ${describe(id)}.`);
     run.chain.correlationId = id;

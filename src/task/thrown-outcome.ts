@@ -12,10 +12,10 @@ export function outcomeOfThrown(run: Run, thrown: unknown): Outcome {
 }
 
 export function failureOfThrown(run: Run, thrown: unknown): FailedOutcome {
-  if (thrown instanceof Halt && thrown.run !== run) return endedByOuterHalt(run);
+  if (Halt.is(thrown) && thrown.run !== run) return endedByOuterHalt(run);
   if (thrown instanceof Fault) return outcomeOfFailure(thrown.result);
   if (run.scope.cancelled) return run.abortedOutcome();
-  const error = toError(thrown instanceof Halt ? new FinishedTaskError(thrown.toString()) : thrown);
+  const error = toError(Halt.is(thrown) ? new FinishedTaskError(thrown.toString()) : thrown);
   return { status: "failed", by: "error", error, reason: messageOf(error), retryable: true };
 }
 

@@ -39,15 +39,16 @@ function isBuiltIn(check: unknown): boolean {
   return kind !== undefined && kind !== "custom" && kind !== "overwrite" && kind !== "property";
 }
 
-/** The schemas inside, wherever the kind keeps them: under a name, in a list, or by field. */
+/** Under which names the kinds keep the schemas inside them. Others are not read: a default's may be a getter with the user's code behind it. */
+const PARTS = ["innerType", "element", "shape", "options", "items", "rest", "keyType", "valueType", "left", "right", "catchall"];
+
 function partsOf(definition: Definition): readonly unknown[] {
-  return Object.entries(definition).flatMap(([name, part]) => (name === "checks" ? [] : schemasIn(part)));
+  return PARTS.flatMap((name) => (name in definition ? schemasIn(definition[name]) : []));
 }
 
+/** One schema, a list of them, or a record by field. Anything else is handed on as it is, and is then no schema that is known. */
 function schemasIn(part: unknown): readonly unknown[] {
-  if (definitionOf(part) !== undefined) return [part];
-  if (Array.isArray(part)) return part.flatMap(schemasIn);
-  return typeof part === "object" && part !== null && Object.getPrototypeOf(part) === Object.prototype
-    ? Object.values(part).filter((item) => definitionOf(item) !== undefined)
-    : [];
+  if (part === undefined || part === null) return [];
+  if (Array.isArray(part)) return part;
+  return typeof part === "object" && definitionOf(part) === undefined ? Object.values(part) : [part];
 }
