@@ -45,9 +45,9 @@ const printEvent = (name: string, detail = ""): void => console.log(dim(`    ${n
 configure(({ telemetry }) => {
   telemetry.subscribe("task_started", ({ name }) => printEvent(name));
   telemetry.subscribe("retry_scheduled", ({ name, payload }) =>
-    printEvent(name, `in ${payload.delayMs} ms, after: ${payload.error.message}`),
+    printEvent(name, `attempt ${payload.attempt} in ${payload.delayMs} ms, after: ${payload.error.message}`),
   );
-  telemetry.subscribe("task_retried", ({ name, payload }) => printEvent(name, `retry ${payload.attempt}`));
+  telemetry.subscribe("task_retried", ({ name, payload }) => printEvent(name, `attempt ${payload.attempt}`));
   telemetry.subscribe("task_executed", ({ name, payload }) => printEvent(name, payload.result.status));
 });
 

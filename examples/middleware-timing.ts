@@ -1,25 +1,25 @@
 /**
  * Two middlewares for all tasks, and one for a single task. Each goes around whole runs: it sees what became of them as a value.
  */
-import { configure, Task, use, type MiddlewareFunction, type Next, type Outcome } from "taskwright";
+import { configure, Task, use, type MiddlewareFunction, type MiddlewareObject, type Next, type Outcome } from "taskwright";
 import { z } from "zod";
 
 /** Measures every run. An object may keep state, here what it has measured. */
-class Timing {
+class Timing implements MiddlewareObject {
   readonly measured: { task: string; status: string; ms: number }[] = [];
 
   async call(task: Task, next: Next): Promise<Outcome> {
     const startedAt = performance.now();
     const outcome = await next();
-    this.measured.push({ task: task.constructor.name, status: outcome.status, ms: performance.now() - startedAt });
+    this.measured.push({ task: task.taskName, status: outcome.status, ms: performance.now() - startedAt });
     return outcome;
   }
 }
 
 const trace: MiddlewareFunction = async (task, next) => {
-  console.log(`> ${task.constructor.name}`);
+  console.log(`> ${task.taskName}`);
   const outcome = await next();
-  console.log(`< ${task.constructor.name} ${outcome.status}`);
+  console.log(`< ${task.taskName} ${outcome.status}`);
   return outcome;
 };
 
