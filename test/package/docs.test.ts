@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
-import { runProgram } from "../support/run-program.js";
+import { runAsReader, runProgram } from "../support/run-program.js";
 import { compileSnippets, snippetsOf, type Compiled, type Snippet } from "../support/snippets.js";
 
 const guides = existsSync("docs") ? readdirSync("docs", { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".md")) : [];
@@ -23,7 +23,7 @@ describe("the code on the pages", () => {
     });
 
     test.concurrent("runs to its end", async ({ expect }) => {
-      const { code, stderr } = await runProgram(compiled.programOf(snippet));
+      const { code, stderr } = await runAsReader(compiled.programOf(snippet));
       expect(code, stderr).toBe(0);
     });
   });

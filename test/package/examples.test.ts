@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { compilePrograms, root } from "../../scripts/tsc.mjs";
-import { runProgram } from "../support/run-program.js";
+import { runAsReader } from "../support/run-program.js";
 
 const names = readdirSync("examples")
   .filter((file) => file.endsWith(".ts"))
@@ -28,7 +28,7 @@ describe("the examples", () => {
   });
 
   test.concurrent.for(names)("%s runs to its end and says what it should", async (name, { expect }) => {
-    const { code, stdout, stderr } = await runProgram(join(root, `tmp/examples/${name}.js`));
+    const { code, stdout, stderr } = await runAsReader(join(root, `tmp/examples/${name}.js`));
     expect(code, stderr).toBe(0);
     const expected = `examples/${name}.out`;
     if (existsSync(expected)) expect(stdout).toBe(readFileSync(expected, "utf8"));

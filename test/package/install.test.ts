@@ -44,14 +44,16 @@ const greet = [
   "  }",
   "}",
   'retryOn(Error, { limit: 1, delay: "10ms" })(Greet);',
-  "const answer = ({ status, output, retries }) => {",
+  'idempotentBy("name")(Greet);',
+  "const answer = ({ status, output, retries }, duplicate) => {",
   "  // Whatever still keeps the process alive; the pipe is the way back to the test.",
   '  const alive = process.getActiveResourcesInfo().filter((resource) => resource !== "PipeWrap");',
-  "  console.log(JSON.stringify({ status, output, retries, alive }));",
+  "  console.log(JSON.stringify({ status, output, retries, duplicate: duplicate.status, alive }));",
   "};",
-  'const run = Greet.execute({ name: "Ada" }).then(answer);',
+  'const greetAda = () => Greet.execute({ name: "Ada" });',
+  "const run = greetAda().then(async (first) => answer(first, await greetAda()));",
 ];
-const greeted = { status: "success", output: { text: "hello Ada" }, retries: 1, alive: [] };
+const greeted = { status: "success", output: { text: "hello Ada" }, retries: 1, duplicate: "skipped", alive: [] };
 
 describe("the installed package", () => {
   test("brings what it needs and no client of a store or a queue", () => {
@@ -67,12 +69,12 @@ describe("the installed package", () => {
   });
 
   test("runs a task when it is imported, and lets the process end by itself", async () => {
-    const program = ['import { Task, retryOn } from "taskwright";', 'import { z } from "zod";', ...greet, "await run;"];
+    const program = ['import { Task, idempotentBy, retryOn } from "taskwright";', 'import { z } from "zod";', ...greet, "await run;"];
     expect(await answerOf("import.mjs", program)).toEqual(greeted);
   });
 
   test("runs a task when it is required from CommonJS", async () => {
-    const program = ['const { Task, retryOn } = require("taskwright");', 'const { z } = require("zod");', ...greet];
+    const program = ['const { Task, idempotentBy, retryOn } = require("taskwright");', 'const { z } = require("zod");', ...greet];
     expect(await answerOf("require.cjs", program)).toEqual(greeted);
   });
 
