@@ -1,0 +1,326 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { afterEach, describe, expect, test } from "vitest";
+import {
+  configure,
+  DefinitionError,
+  idempotentBy,
+  LeaseLostError,
+  literal,
+  MemoryStore,
+  onSuccess,
+  releaseSlot,
+  resetConfiguration,
+  slots,
+  Task,
+  use,
+  type Duration,
+  type IdempotencyOptions,
+  type SlotInfo,
+  type Store,
+} from "taskwright";
+import { RedisStore } from "taskwright/redis";
+import { z } from "zod";
+import { deferred, ofName, PausePoint, recordEvents, thrownBy, useManualClock } from "../support/builders.js";
+import { chargeKey, chargeTask } from "./fixtures/charge.js";
+import { Program } from "./fixtures/package.js";
+import { immortalKeys, onEachStore, useRedis } from "./fixtures/stores.js";
+import { announced, expectNothingUnhandled, keepIn, slotEvents } from "./fixtures/watch.js";
+
+expectNothingUnhandled();
+afterEach(() => {
+  resetConfiguration();
+});
+
+const KEY = chargeKey("pay_1");
+const DAY = 86_400;
+
+async function all(store: Store): Promise<SlotInfo[]> {
+  const found: SlotInfo[] = [];
+  for await (const slot of slots(store)) found.push(slot);
+  return found;
+}
+
+describe("a worker that is killed at its work", () => {
+  const redis = useRedis();
+
+  /** Starts a worker, and kills it in the middle of a charge. Answers with the run that died. */
+  async function dieAtWork(options: object): Promise<string> {
+    const worker = new Program("charge.mjs", { port: redis.server.port, options });
+    await worker.next("ready");
+    worker.send({ input: { paymentId: "pay_1", holdMs: 600_000 } });
+    const { runId } = await worker.next<{ runId: string }>("working");
+    await worker.kill();
+    return runId;
+  }
+
+  test("blocks its key for the lease and not for the retention", async () => {
+    const store = keepIn(new RedisStore(redis.connect()));
+    const options = { ttl: DAY, lease: "1500ms" } satisfies IdempotencyOptions;
+    const dead = await dieAtWork(options);
+    const Charge = chargeTask(options);
+    // The event of the next claim does not name the run that died: its slot is gone by then. Until then the slot names it.
+    const before = await Charge.execute({ paymentId: "pay_1" });
+    const seen = await all(store);
+
+    const left = Number(before.metadata["retryAfterMs"]);
+    await wait(left);
+    const after = await Charge.execute({ paymentId: "pay_1" });
+
+    expect(before.metadata).toMatchObject({ code: "duplicate", state: "processing", firstRunId: dead });
+    expect(seen).toMatchObject([{ key: KEY, state: "processing", owner: dead, runId: dead }]);
+    expect(left).toBeLessThanOrEqual(1_500);
+    expect(after).toMatchObject({ status: "success", metadata: {} });
+    expect(Charge.runs).toBe(1);
+  });
+
+  test("leaves no key without an end of life, also when no time was set anywhere", async () => {
+    await dieAtWork({});
+
+    const left = await redis.connect().pttl(KEY);
+
+    expect(await immortalKeys(redis.server.port)).toEqual([]);
+    expect(left).toBeGreaterThan(0);
+    expect(left).toBeLessThanOrEqual(300_000);
+  });
+
+  test("can be found and its key freed by hand before the lease is over, in the owner's name only", async () => {
+    const store = keepIn(new RedisStore(redis.connect()));
+    const dead = await dieAtWork({});
+    const [slot] = await all(store);
+
+    const byStranger = await releaseSlot(KEY, { owner: "somebody-else", store });
+    const byOwner = await releaseSlot(slot?.key ?? "", { owner: slot?.owner ?? "", store });
+    const Charge = chargeTask();
+    const next = await Charge.execute({ paymentId: "pay_1" });
+
+    expect(slot).toMatchObject({ key: KEY, owner: dead });
+    expect([byStranger, byOwner]).toEqual([false, true]);
+    expect(next.status).toBe("success");
+  });
+});
+
+describe("a claim whose owner no longer exists", () => {
+  test("shows owner, age and lease, and is free once the lease is over", async () => {
+    const clock = useManualClock();
+    const store = keepIn(new MemoryStore({ clock }));
+    const Charge = chargeTask({ lease: 60 }, (_, run) => {
+      if (run === 1) throw new Error("gone");
+    });
+    const { runId: owner } = await Charge.execute({ paymentId: "pay_1" });
+    await store.set(KEY, "processing", { nx: true, owner, ttlMs: 60_000 }); // what a run that died would have left
+    await clock.advance(59_999);
+
+    const found = await all(store);
+    const blocked = await Charge.execute({ paymentId: "pay_1" });
+    await clock.advance(1);
+    const free = await Charge.execute({ paymentId: "pay_1" });
+
+    expect(found).toEqual([{ key: KEY, state: "processing", owner, runId: owner, ageMs: 59_999, expiresInMs: 1 }]);
+    expect(blocked.metadata).toMatchObject({ code: "duplicate", state: "processing", retryAfterMs: 1 });
+    expect(free.status).toBe("success");
+  });
+});
+
+describe("times", () => {
+  const wrong: readonly unknown[] = [0, -1, Number.NaN, Number.POSITIVE_INFINITY, "300", "5 minutes", "", null, () => 300, 300n, "0s"];
+
+  test.each(["ttl", "lease", "maxHold", "waitFor"] as const)("%s is refused where it is declared, when it is no time", (option) => {
+    for (const value of wrong) {
+      const declared = { [option]: value } as IdempotencyOptions; // what a caller without a compiler may write
+      expect(thrownBy(() => idempotentBy(literal("nightly"), declared))).toBeInstanceOf(DefinitionError);
+    }
+  });
+
+  test("say in the refusal what is allowed", () => {
+    const refusal = thrownBy(() => idempotentBy(literal("nightly"), { ttl: "300" as Duration })); // as above
+
+    expect(String(refusal)).toContain('@idempotentBy(): ttl must be a time greater than zero, got "300"');
+    expect(String(refusal)).toContain('"250ms"');
+  });
+
+  test.each([
+    [0.4, 400],
+    ["0.5ms", 1],
+    [0.000_001, 1],
+    ["24h", DAY * 1_000],
+  ] as const)("a ttl of %s is %i ms, and never rounds to none", (ttl, ms) => {
+    expect(chargeTask({ ttl }).idempotency?.ttlMs).toBe(ms);
+  });
+
+  test("the lease is minutes by default, whatever the retention, and never longer than it", () => {
+    const leaseOf = (ttl: Duration): number | undefined => chargeTask({ ttl }).idempotency?.leaseMs;
+
+    expect([leaseOf(DAY), leaseOf(300), leaseOf(10)]).toEqual([300_000, 300_000, 10_000]);
+  });
+
+  test("a lease longer than the retention is refused, with the cure", async () => {
+    const Charge = chargeTask({ ttl: 10, lease: 60 });
+
+    await expect(Charge.execute({ paymentId: "pay_1" })).rejects.toThrow(
+      /lease \(60000 ms\) is longer than ttl \(10000 ms\).*Shorten lease/s,
+    );
+  });
+});
+
+describe("a mishap between the claim and the end of the run", () => {
+  class Sum extends Task.with({ input: z.object({ id: z.string() }), output: z.object({ total: z.number() }) }) {
+    work(): { total: number } {
+      return { total: 1 };
+    }
+  }
+
+  onEachStore((open) => {
+    test("frees the claim: an output that does not fit", async () => {
+      const store = keepIn(open());
+      class Wrong extends Sum {
+        override work(): { total: number } {
+          return { total: "three" } as unknown as { total: number }; // what untyped code may give
+        }
+      }
+      idempotentBy("id")(Wrong);
+      const events = recordEvents();
+
+      const result = await Wrong.execute({ id: "1" });
+
+      expect(result).toMatchObject({ status: "failed", metadata: { code: "invalid_output" } });
+      expect(slotEvents(events)).toEqual(["idempotency_claimed", "idempotency_released"]);
+      expect(await store.get("cmdx:idem:Wrong:1")).toBeUndefined();
+    });
+
+    test("frees the claim: a listener of the claim that throws, and the run goes on", async () => {
+      const store = keepIn(open());
+      configure((config) => {
+        config.telemetry.subscribe("idempotency_claimed", () => {
+          throw new Error("no metrics today");
+        });
+        config.telemetry.subscribe("observer_error", () => undefined);
+      });
+      const Charge = chargeTask({}, (_, run) => {
+        if (run === 1) throw new Error("declined");
+      });
+
+      const first = await Charge.execute({ paymentId: "pay_1" });
+      const freed = await store.get(KEY);
+      const second = await Charge.execute({ paymentId: "pay_1" });
+
+      expect([first.status, freed, second.status]).toEqual(["failed", undefined, "success"]);
+    });
+
+    test("makes no claim at all: a middleware that throws before the run", async () => {
+      const store = keepIn(open());
+      const Charge = chargeTask();
+      use(() => {
+        throw new Error("no tenant");
+      })(Charge);
+
+      const result = await Charge.execute({ paymentId: "pay_1" });
+
+      expect(result).toMatchObject({ status: "failed", reason: "no tenant" });
+      expect(await store.get(KEY)).toBeUndefined();
+      expect(Charge.runs).toBe(0);
+    });
+
+    test("takes nothing back after the completion: callbacks, middlewares and listeners that throw", async () => {
+      const store = keepIn(open());
+      configure((config) => {
+        config.telemetry.subscribe("idempotency_completed", () => {
+          throw new Error("no metrics today");
+        });
+        config.telemetry.subscribe("observer_error", () => undefined);
+      });
+      let runs = 0;
+      class Late extends Sum {
+        override work(): { total: number } {
+          runs += 1;
+          return { total: 2 };
+        }
+        @onSuccess() mail(): void {
+          throw new Error("no mail today");
+        }
+      }
+      idempotentBy("id")(Late);
+      use(async (_, next) => {
+        await next();
+        throw new Error("no trace today");
+      })(Late);
+
+      const first = await Late.execute({ id: "1" });
+      const second = await Late.execute({ id: "1" });
+
+      expect(first).toMatchObject({ status: "success", output: { total: 2 } });
+      expect(second.metadata).toMatchObject({ code: "duplicate", state: "completed" });
+      expect((await store.get("cmdx:idem:Late:1"))?.value).toBe("completed");
+      expect(runs).toBe(1);
+    });
+  });
+});
+
+describe("work that never ends", () => {
+  test("holds its key for maxHold and one lease at the most; then its signal aborts and another may run", async () => {
+    const clock = useManualClock();
+    keepIn(new MemoryStore({ clock }));
+    const aborted = deferred<unknown>();
+    const Charge = chargeTask({ lease: 30, maxHold: 120, ttl: 60 }, ({ signal }, run) => {
+      if (run > 1) return undefined;
+      signal.addEventListener("abort", () => aborted.resolve(signal.reason));
+      return new Promise(() => {});
+    });
+    const events = recordEvents("idempotency_lost");
+    void Charge.execute({ paymentId: "pay_1" });
+
+    await clock.advance(119_000);
+    const meanwhile = await Charge.execute({ paymentId: "pay_1" });
+    await clock.advance(31_000);
+    const afterwards = await Charge.execute({ paymentId: "pay_1" });
+
+    expect(meanwhile.metadata).toMatchObject({ code: "duplicate", state: "processing" });
+    expect(ofName(events, "idempotency_lost").map(({ payload }) => payload)).toEqual([{ idempotencyKey: KEY, why: "max_hold" }]);
+    expect(await aborted.promise).toBeInstanceOf(LeaseLostError);
+    expect(afterwards.status).toBe("success");
+  });
+
+  test("has a limit also when none was set: an hour, or the retention where that is longer", () => {
+    const maxHoldOf = (ttl: Duration): number | undefined => chargeTask({ ttl }).idempotency?.maxHoldMs;
+
+    expect([maxHoldOf(300), maxHoldOf(DAY)]).toEqual([3_600_000, DAY * 1_000]);
+  });
+
+  test("leaves no timer behind once its claim is lost", async () => {
+    const clock = useManualClock();
+    keepIn(new MemoryStore({ clock, sweepEveryMs: DAY * 1_000 }));
+    const Charge = chargeTask({ lease: 30, maxHold: 60, ttl: 60 }, () => new Promise(() => {}));
+    void Charge.execute({ paymentId: "pay_1" });
+    await clock.advance(120_000);
+
+    expect(clock.pending).toBe(1); // the store's sweep
+  });
+});
+
+describe("work that goes on after its run was called off", () => {
+  onEachStore((open) => {
+    test("keeps its key until it has come to rest, and is rolled back before the key is free", async () => {
+      const store = keepIn(open());
+      const atWork = new PausePoint();
+      const Charge = chargeTask({}, (_, run) => (run === 1 ? atWork.pass() : undefined));
+      const caller = new AbortController();
+      const first = Charge.execute({ paymentId: "pay_1" }, { signal: caller.signal });
+      await atWork.reached;
+
+      caller.abort(new Error("too slow"));
+      const calledOff = await first;
+      const meanwhile = await Charge.execute({ paymentId: "pay_1" });
+      const rollbacksMeanwhile = Charge.rollbacks;
+      const released = announced("idempotency_released");
+      atWork.resume();
+      await released;
+      const rollbacksAtRelease = Charge.rollbacks;
+      const afterwards = await Charge.execute({ paymentId: "pay_1" });
+
+      expect(calledOff).toMatchObject({ status: "failed", metadata: { code: "aborted" } });
+      expect(meanwhile.metadata).toMatchObject({ code: "duplicate", state: "processing" });
+      expect([rollbacksMeanwhile, rollbacksAtRelease]).toEqual([0, 1]);
+      expect(afterwards.status).toBe("success");
+      expect((await store.get(KEY))?.value).toBe("completed");
+    });
+  });
+});
