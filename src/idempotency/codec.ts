@@ -13,7 +13,7 @@ export type Encoded = { readonly text: string } | { readonly why: "unstorable" |
  */
 export function encodeOutput(run: Run, outcome: SuccessOutcome, maxBytes: number): Encoded {
   try {
-    const text = stringify(encodedSide(run.plan.contract.output, outcome));
+    const text = stringify(encodedSide(run.plan.contract.output, outcome), REDUCERS);
     const bytes = Buffer.byteLength(text);
     if (bytes <= maxBytes) return { text };
     return {
@@ -33,7 +33,7 @@ export function encodeOutput(run: Run, outcome: SuccessOutcome, maxBytes: number
 
 /** @throws when the text is not ours, or does not fit the schema any more. */
 export async function decodeOutput(run: Run, text: string): Promise<unknown> {
-  const value: unknown = parse(text);
+  const value: unknown = parse(text, REVIVERS);
   const answer = await run.plan.parseOutput?.(value);
   if (answer === undefined) return value;
   if (answer.issues === undefined) return answer.value;
@@ -57,4 +57,28 @@ interface Encodes {
 
 function canEncode(schema: Schema): schema is Schema & Encodes {
   return "safeEncode" in schema && typeof schema.safeEncode === "function";
+}
+
+/** Where devalue's own rules would say too much or too little. */
+const REDUCERS: Record<string, (value: unknown) => unknown> = {
+  /** A view of part of a buffer is copied out of it: the rest may be other people's data, Node's pool of small buffers say. */
+  View: (value) => ArrayBuffer.isView(value) && value.byteLength < value.buffer.byteLength && partOf(value),
+  /** A subclass of a built-in (a Buffer, a Map of somebody's own) would come back as the built-in, and not as what it was. */
+  Subclass: (value) => {
+    if (typeof value === "object" && value !== null && isSubclass(value))
+      throw new TypeError(`instances of ${value.constructor.name} cannot be given back as they were`);
+    return false;
+  },
+};
+const REVIVERS: Record<string, (value: unknown) => unknown> = { View: (value) => value };
+
+function partOf(view: ArrayBufferView): unknown {
+  const bytes = view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength);
+  return Reflect.construct(view.constructor, [bytes]); // the same kind of view
+}
+
+function isSubclass(value: object): boolean {
+  const builtIn: unknown = Reflect.get(globalThis, Object.prototype.toString.call(value).slice("[object ".length, -1));
+  if (typeof builtIn !== "function" || builtIn === Object) return false;
+  return Object.getPrototypeOf(value) !== builtIn.prototype;
 }

@@ -92,7 +92,7 @@ export function idempotentBy<T extends Task = Task>(
   options?: IdempotencyOptions<T>,
 ): TaskDecorator<T>;
 export function idempotentBy<T extends Task = Task>(options: IdempotencyOptions<T> | false): TaskDecorator<T>;
-export function idempotentBy(resolver: unknown, options: IdempotencyOptions<never> = {}): (target: TaskType, context?: unknown) => void {
+export function idempotentBy(resolver: unknown, options?: IdempotencyOptions<never>): (target: TaskType, context?: unknown) => void {
   const change = parseChange(resolver, options);
   return (target, context) => {
     checkClassTarget("@idempotentBy()", target, context);
@@ -100,8 +100,10 @@ export function idempotentBy(resolver: unknown, options: IdempotencyOptions<neve
   };
 }
 
-function parseChange(resolver: unknown, options: IdempotencyOptions<never>): Change {
-  if (resolver === false) return { off: true };
-  if (isOptions(resolver)) return { off: false, resolver: undefined, options: parseOptions(resolver) };
-  return { off: false, resolver: parseResolver(resolver), options: parseOptions(options) };
+function parseChange(resolver: unknown, options: IdempotencyOptions<never> | undefined): Change {
+  if (resolver !== false && !isOptions(resolver))
+    return { off: false, resolver: parseResolver(resolver), options: parseOptions(options ?? {}) };
+  if (options !== undefined)
+    throw new DefinitionError("@idempotentBy() takes options once: after a resolver, or alone. With false there is nothing to set.");
+  return resolver === false ? { off: true } : { off: false, resolver: undefined, options: parseOptions(resolver) };
 }

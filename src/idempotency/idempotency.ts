@@ -1,3 +1,4 @@
+import { isDefinitionError } from "../errors.js";
 import type { Layer, Step } from "../task/layer.js";
 import { announce } from "../task/observers.js";
 import type { Outcome } from "../task/outcome.js";
@@ -33,11 +34,15 @@ export function idempotencyLayer(options: Idempotency, taskName: string): Layer 
   };
 }
 
+/** A halt in a gate or the resolver decides, also when it was swallowed there. What they throw is an ordinary failure, with nothing claimed. */
 async function identifyRun(run: Run, options: Idempotency, taskName: string): Promise<Identified | Outcome> {
   try {
-    return await identify(run, options, taskName);
+    const identified = await identify(run, options, taskName);
+    return run.halt ?? identified;
   } catch (thrown) {
-    return outcomeOfThrown(run, thrown); // an ordinary failure, with nothing claimed
+    const outcome = outcomeOfThrown(run, thrown);
+    // A key that cannot be made today cannot be made tomorrow.
+    return outcome.status === "failed" && isDefinitionError(outcome.error) ? { ...outcome, retryable: false } : outcome;
   }
 }
 

@@ -5,6 +5,8 @@ import { toMs, type Duration } from "../support/duration.js";
 import type { EntryPage, Store } from "../stores/store.js";
 import { configuration } from "../task/configuration.js";
 import type { ExecuteOptions, InputOf, TaskClass } from "../task/contract.js";
+import { outsideRuns } from "../task/chain.js";
+import { Halt } from "../task/halt.js";
 import { keyNameOf } from "../task/name.js";
 import { parseInput } from "../task/parse-input.js";
 import { planOf } from "../task/plan.js";
@@ -97,19 +99,22 @@ export async function releaseSlot(key: string, { owner, store }: { readonly owne
 export async function keyFor<C extends TaskClass>(
   type: C,
   input: InputOf<C>,
-  options: ExecuteOptions = NO_OPTIONS,
+  { idempotencyKey }: ExecuteOptions = NO_OPTIONS,
 ): Promise<string | undefined> {
   const idempotency = idempotencyOf(type);
   const plan = planOf(type);
   if (idempotency === undefined)
     throw new DefinitionError(`${plan.name} is not idempotent, so its runs have no key. Put @idempotentBy() on it.`);
-  const run = startRun(plan, input, options, attachRun);
-  try {
-    const refused = await parseInput(run);
-    if (refused?.status === "failed") throw refused.error;
-    const identified = await identify(run, { ...idempotency, fingerprint: false, onMissingKey: "run" }, keyNameOf(type));
-    return "key" in identified ? identified.key : undefined;
-  } finally {
-    run.scope.dispose();
-  }
+  // A run that is no part of any chain, and goes no further than to its key.
+  const run = outsideRuns(() => startRun(plan, input, idempotencyKey === undefined ? NO_OPTIONS : { idempotencyKey }, attachRun));
+  const refused = await parseInput(run);
+  if (refused?.status === "failed") throw refused.error;
+  const identified = await identify(run, { ...idempotency, fingerprint: false, onMissingKey: "run" }, keyNameOf(type)).catch(
+    rejectWithError,
+  );
+  return "key" in identified ? identified.key : undefined;
+}
+
+function rejectWithError(thrown: unknown): never {
+  throw Halt.is(thrown) ? new DefinitionError(`This run would be halted before it had a key (${thrown.outcome.status}).`) : thrown;
 }

@@ -90,7 +90,7 @@ const DEFAULTS: Declared = {
   leaseMs: undefined,
   maxHoldMs: undefined,
   namespace: "cmdx:idem",
-  onDuplicate: { processing: "skip", completed: "skip" },
+  onDuplicate: Object.freeze({ processing: "skip", completed: "skip" }),
   waitForMs: 30_000,
   fingerprint: false,
   onUnstorable: "forget",
@@ -117,14 +117,19 @@ export function resolveOptions({ resolver, options }: Merged): Idempotency {
   const { ttlMs } = options;
   const leaseMs = options.leaseMs ?? Math.min(ttlMs, 300_000);
   const maxHoldMs = options.maxHoldMs ?? Math.max(ttlMs, 3_600_000);
-  if (leaseMs > ttlMs) {
+  checkTimes({ ttlMs, leaseMs, maxHoldMs });
+  return Object.freeze({ ...options, resolver, leaseMs, maxHoldMs });
+}
+
+function checkTimes({ ttlMs, leaseMs, maxHoldMs }: Partial<Pick<Idempotency, "ttlMs" | "leaseMs" | "maxHoldMs">>): void {
+  if (leaseMs !== undefined && ttlMs !== undefined && leaseMs > ttlMs) {
     throw new DefinitionError(
       `@idempotentBy(): lease (${leaseMs} ms) is longer than ttl (${ttlMs} ms), so a crash would block the key for longer than a success. Shorten lease: it is renewed while the run is at work.`,
     );
   }
-  if (maxHoldMs < leaseMs)
+  if (leaseMs !== undefined && maxHoldMs !== undefined && maxHoldMs < leaseMs) {
     throw new DefinitionError(`@idempotentBy(): maxHold (${maxHoldMs} ms) is shorter than lease (${leaseMs} ms). Lengthen maxHold.`);
-  return Object.freeze({ ...options, resolver, leaseMs, maxHoldMs });
+  }
 }
 
 const ALLOWED =
@@ -137,10 +142,14 @@ export function parseOptions(given: IdempotencyOptions<never>): Partial<Declared
   const { ttl, lease, maxHold, namespace, onDuplicate, waitFor, fingerprint, onUnstorable, maxOutputBytes, onMissingKey, onStoreError } =
     given;
   const option = (name: string): string => `@idempotentBy(): ${name}`;
-  return {
+  const times = {
     ...(ttl !== undefined && { ttlMs: toMs(option("ttl"), ttl) }),
     ...(lease !== undefined && { leaseMs: toMs(option("lease"), lease) }),
     ...(maxHold !== undefined && { maxHoldMs: toMs(option("maxHold"), maxHold) }),
+  };
+  checkTimes(times);
+  return {
+    ...times,
     ...(namespace !== undefined && { namespace: checkNamespace(namespace) }),
     ...(onDuplicate !== undefined && { onDuplicate: parseRules(onDuplicate) }),
     ...(waitFor !== undefined && { waitForMs: toMs(option("waitFor"), waitFor) }),
@@ -150,22 +159,21 @@ export function parseOptions(given: IdempotencyOptions<never>): Partial<Declared
     ...(onMissingKey !== undefined && { onMissingKey: checkWord(option("onMissingKey"), onMissingKey, ["run", "fail"]) }),
     ...(onStoreError !== undefined && { onStoreError: checkWord(option("onStoreError"), onStoreError, ["fail", "run"]) }),
     // A gate gets tasks of the class it stands on only; `null` clears an inherited one.
-    ...("if" in given && { if: given.if as Gates["if"] }),
-    ...("unless" in given && { unless: given.unless as Gates["unless"] }), // likewise
+    ...(given.if !== undefined && { if: given.if as Gates["if"] }),
+    ...(given.unless !== undefined && { unless: given.unless as Gates["unless"] }), // likewise
   };
 }
 
 function parseRules(rules: NonNullable<IdempotencyOptions["onDuplicate"]>): Required<DuplicateRules> {
-  if (rules === "replay") return { processing: "wait", completed: "replay" };
   if (typeof rules === "string") {
-    const rule = checkWord("@idempotentBy(): onDuplicate", rules, ["skip", "fail"]);
-    return { processing: rule, completed: rule };
+    const rule = checkWord("@idempotentBy(): onDuplicate", rules, ["skip", "fail", "replay"]);
+    return Object.freeze(rule === "replay" ? { processing: "wait", completed: "replay" } : { processing: rule, completed: rule });
   }
   checkOptions("@idempotentBy(): onDuplicate", rules, ["processing", "completed"]);
-  return {
+  return Object.freeze({
     processing: checkWord("@idempotentBy(): onDuplicate.processing", rules.processing ?? "skip", ["skip", "fail", "wait"]),
     completed: checkWord("@idempotentBy(): onDuplicate.completed", rules.completed ?? "skip", ["skip", "fail", "replay"]),
-  };
+  });
 }
 
 function checkNamespace(namespace: unknown): string {

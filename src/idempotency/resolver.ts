@@ -1,5 +1,6 @@
 import { DefinitionError } from "../errors.js";
 import { segmentText } from "../claims/key.js";
+import { isThenable } from "../support/and-then.js";
 import { describe } from "../support/check.js";
 import type { AnyContract } from "../task/contract-feature.js";
 import type { Run } from "../task/run.js";
@@ -25,10 +26,10 @@ export function literal(text: string): Literal {
 export function parseResolver(given: unknown): Resolver {
   if (typeof given === "string" && given !== "") return { kind: "field", field: given };
   if (Array.isArray(given) && given.length > 0 && given.every((field) => typeof field === "string" && field !== ""))
-    return { kind: "fields", fields: given };
+    return { kind: "fields", fields: Object.freeze([...given]) as readonly string[] }; // each was checked just now
   if (typeof given === "function") return { kind: "function", call: given as ResolverFunction<never> }; // what it takes is checked where it is declared
   if (typeof given === "object" && given !== null) {
-    if ("literal" in given && typeof given.literal === "string") return { kind: "literal", text: given.literal };
+    if ("literal" in given) return { kind: "literal", text: literal(given.literal as string).literal }; // it checks what it is given
     if ("call" in given && typeof given.call === "function")
       return { kind: "function", call: given.call.bind(given) as ResolverFunction<never> }; // as above
   }
@@ -48,7 +49,7 @@ export function resolveSegment(resolver: Resolver, run: Run): string | undefined
       return resolver.text;
     case "function": {
       const segment: unknown = Reflect.apply(resolver.call, run.task, [run.task]);
-      return segment instanceof Promise ? segment.then(segmentText) : segmentText(segment);
+      return isThenable(segment) ? Promise.resolve(segment).then(segmentText) : segmentText(segment);
     }
   }
 }
@@ -66,11 +67,11 @@ function fieldOf(run: Run, field: string): unknown {
  */
 export function checkFields(resolver: Resolver, { input }: AnyContract, taskName: string): void {
   const fields = resolver.kind === "field" ? [resolver.field] : resolver.kind === "fields" ? resolver.fields : [];
-  const shape: unknown = input !== undefined && "shape" in input ? input.shape : undefined;
+  const shape: unknown = input === undefined ? {} : "shape" in input ? input.shape : undefined; // unknown for schemas that keep it elsewhere
   if (typeof shape !== "object" || shape === null) return;
   const missing = fields.find((field) => !Object.hasOwn(shape, field));
   if (missing === undefined) return;
   throw new DefinitionError(
-    `${taskName}: @idempotentBy() names the field ${describe(missing)}, which its input does not have. Fields: ${Object.keys(shape).join(", ")}. For a fixed key write literal(${describe(missing)}).`,
+    `${taskName}: @idempotentBy() names the field ${describe(missing)}, which its input does not have. Fields: ${Object.keys(shape).join(", ") || "none"}. For a fixed key write literal(${describe(missing)}).`,
   );
 }

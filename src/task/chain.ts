@@ -41,7 +41,7 @@ export class Chain {
 
 const EMPTY: Readonly<Record<string, unknown>> = Object.freeze({});
 
-const storage = new AsyncLocalStorage<Run>();
+const storage = new AsyncLocalStorage<Run | undefined>();
 
 /** The run inside which this code runs, also behind awaits and in parallel branches. */
 export function currentRun(): Run | undefined {
@@ -51,4 +51,9 @@ export function currentRun(): Run | undefined {
 /** Runs the body so that every run started in it becomes a child of this one. */
 export function insideRun<T>(run: Run, body: (run: Run) => T): T {
   return storage.run(run, body, run);
+}
+
+/** Runs the body as if no run were around it. */
+export function outsideRuns<T>(body: () => T): T {
+  return storage.run(undefined, body);
 }
