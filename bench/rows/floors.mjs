@@ -1,5 +1,4 @@
 /** What the rows are compared with: the same work without a task around it. */
-import { AsyncLocalStorage } from "node:async_hooks";
 import { apart } from "../apart.mjs";
 import { charge, GIVEN, input, output } from "../charge.mjs";
 
@@ -23,13 +22,10 @@ async function nested(depth) {
   return depth === 0 ? charge(GIVEN) : nested(depth - 1);
 }
 
-const storage = new AsyncLocalStorage();
-const STORE = {};
-
 export const rows = () => [
   { name: "bare call", call: () => bare(GIVEN) },
-  { name: "bare call, no AsyncLocalStorage in the process", floor: "bare call", sample: () => apart("bare.mjs") },
-  { name: "bare call inside AsyncLocalStorage.run", floor: "bare call", call: () => storage.run(STORE, bare, GIVEN) },
+  { name: "bare call, no AsyncLocalStorage in the process", floor: "bare call", sample: () => apart("bare.mjs", "alone") },
+  { name: "bare call inside AsyncLocalStorage.run", floor: "bare call", sample: () => apart("bare.mjs", "inside") },
   { name: "zod input + call", floor: "bare call", call: () => parsed(GIVEN) },
   { name: "zod input + call + zod output", floor: "bare call", call: () => parsedTwice(GIVEN) },
   { name: "bare call that throws", floor: "bare call", call: () => failing().catch(() => undefined) },
