@@ -90,11 +90,16 @@ export class Lease {
     return this.#call(() => store.set(key, value, { ttlMs, xx: true, owner }));
   }
 
-  /** Frees the key, if it is still this owner's, and tells whether it was. Rejects when the store does. */
-  release(): Promise<boolean> {
+  /**
+   * Frees the key, as its owner. Rejects when the store does. A refusal may only mean that the key is free already: the client sent
+   * the call twice, or somebody who operates the store was quicker.
+   */
+  async release(): Promise<"freed" | "lost"> {
     const { store, key, owner } = this.#options;
     this.stopRenewing();
-    return this.#call(() => store.delete(key, { owner }));
+    if (await this.#call(() => store.delete(key, { owner }))) return "freed";
+    if (this.remainingMs <= 0) return "lost";
+    return (await this.#call(() => store.get(key))) === undefined ? "freed" : "lost";
   }
 
   /** Declares the lease lost, for those who learn of it by another way than a renewal. */

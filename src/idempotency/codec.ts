@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { parse, stringify } from "devalue";
 import { UnstorableOutputError } from "../errors.js";
 import { toError, messageOf } from "../support/thrown.js";
@@ -8,12 +9,13 @@ import { issuesText, type Schema } from "../task/schema.js";
 export type Encoded = { readonly text: string } | { readonly why: "unstorable" | "too_large"; readonly error: UnstorableOutputError };
 
 /**
- * The output as text that keeps its types: what the schema's input side was, in devalue's tagged JSON. Taken back through the
- * schema, it gives the same output again.
+ * The output as text that keeps its types: in devalue's tagged JSON, either as zod takes it back through the schema's codecs, or as
+ * `work` returned it. It is held against what a replay would give, so that the first answer and every later one are the same.
  */
-export function encodeOutput(run: Run, outcome: SuccessOutcome, maxBytes: number): Encoded {
+export async function encodeOutput(run: Run, outcome: SuccessOutcome, maxBytes: number): Promise<Encoded> {
   try {
-    const text = stringify(encodedSide(run.plan.contract.output, outcome), REDUCERS);
+    const text = (await faithfulText(run, outcome, encodedSide(run, outcome))) ?? (await faithfulText(run, outcome, outcome.returned));
+    if (text === undefined) throw new TypeError("its schema gives another output each time it parses");
     const bytes = Buffer.byteLength(text);
     if (bytes <= maxBytes) return { text };
     return {
@@ -31,6 +33,21 @@ export function encodeOutput(run: Run, outcome: SuccessOutcome, maxBytes: number
   }
 }
 
+/** The value's text, if what is read back from it is the output again. */
+async function faithfulText(run: Run, { output }: SuccessOutcome, value: unknown): Promise<string | undefined> {
+  const text = stringify(value, REDUCERS);
+  try {
+    return isSame(await decodeOutput(run, text), output) ? text : undefined;
+  } catch {
+    return undefined; // the schema does not take it back
+  }
+}
+
+/** Equal all the way down; what can be written is equal when it is written alike, an invalid date say. */
+function isSame(replayed: unknown, output: unknown): boolean {
+  return isDeepStrictEqual(replayed, output) || stringify(replayed, REDUCERS) === stringify(output, REDUCERS);
+}
+
 /** @throws when the text is not ours, or does not fit the schema any more. */
 export async function decodeOutput(run: Run, text: string): Promise<unknown> {
   const value: unknown = parse(text, REVIVERS);
@@ -41,7 +58,8 @@ export async function decodeOutput(run: Run, text: string): Promise<unknown> {
 }
 
 /** zod can go back through codecs, from the output to what was parsed; a schema that cannot has what `work` returned. */
-function encodedSide(schema: Schema | undefined, { output, returned }: SuccessOutcome): unknown {
+function encodedSide({ plan }: Run, { output, returned }: SuccessOutcome): unknown {
+  const schema = plan.contract.output;
   if (schema === undefined || !canEncode(schema)) return returned;
   try {
     const encoded = schema.safeEncode(output);

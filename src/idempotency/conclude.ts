@@ -45,8 +45,7 @@ export async function complete(run: Run, options: Idempotency, identity: Identit
 /** Frees the slot, as its owner. A failure of this hides nothing: the outcome stays what it is, and the lease ends by itself. */
 export async function release(run: Run, { key }: Identity, lease: Lease, reason: "failed" | "skipped" | "shutdown"): Promise<void> {
   try {
-    // Refused within a live lease, the key was freed already: by the client, which sent the call twice, or by whoever operates the store.
-    if ((await lease.release()) || lease.remainingMs > 0) announce(run, "idempotency_released")?.({ idempotencyKey: key, reason });
+    if ((await lease.release()) === "freed") announce(run, "idempotency_released")?.({ idempotencyKey: key, reason });
     else lease.lose("refused");
   } catch (thrown) {
     announce(run, "idempotency_store_error")?.({ operation: "release", idempotencyKey: key, error: toError(thrown) });

@@ -102,7 +102,7 @@ export function idempotentBy(resolver: unknown, options?: IdempotencyOptions<nev
 
 function parseChange(resolver: unknown, options: IdempotencyOptions<never> | undefined): Change {
   if (resolver !== false && !isOptions(resolver))
-    return { off: false, resolver: parseResolver(resolver), options: parseOptions(options ?? {}) };
+    return { off: false, resolver: Object.freeze(parseResolver(resolver)), options: parseOptions(options ?? {}) };
   if (options !== undefined)
     throw new DefinitionError("@idempotentBy() takes options once: after a resolver, or alone. With false there is nothing to set.");
   return resolver === false ? { off: true } : { off: false, resolver: undefined, options: parseOptions(resolver) };

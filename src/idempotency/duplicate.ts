@@ -15,7 +15,7 @@ export async function judge(run: Run, options: Idempotency, identity: Identity, 
   if (isMismatch(identity, slot)) return mismatch(run, identity, slot);
   if (slot.state === "completed") return completedBefore(run, options, identity, entry, slot);
   const rule = options.onDuplicate.processing;
-  if (rule === "wait" && isHeldAbove(run, identity))
+  if (rule === "wait" && isHeldAbove(run, entry))
     return duplicate(run, "fail", identity, entry, " by a run around this one, so waiting for it would never end");
   return rule === "wait" ? "wait" : duplicate(run, rule, identity, entry);
 }
@@ -76,9 +76,9 @@ function duplicate(run: Run, rule: "skip" | "fail", { key }: Identity, entry: St
   return { status: "failed", by: "refused", error: new DuplicateError(reason), reason, retryable: state === "processing", metadata };
 }
 
-function isHeldAbove(run: Run, { key }: Identity): boolean {
+function isHeldAbove(run: Run, { owner }: StoreEntry): boolean {
   for (let above = run.parent; above !== undefined; above = above.parent) {
-    if (above.claim?.key === key) return true;
+    if (above.holdsClaim && above.claim?.owner === owner) return true;
   }
   return false;
 }

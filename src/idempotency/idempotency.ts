@@ -70,7 +70,7 @@ export function encodeLayer(options: Idempotency): Layer {
   return (next) => async (run) => {
     const outcome = await next(run);
     if (outcome.status !== "success" || run.claim === undefined) return outcome;
-    const encoded = encodeOutput(run, outcome, options.maxOutputBytes);
+    const encoded = await encodeOutput(run, outcome, options.maxOutputBytes);
     if ("text" in encoded) {
       run.encodedOutput = encoded.text;
       return outcome;

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
-import { MissingKeyError } from "../errors.js";
+import { DefinitionError, MissingKeyError } from "../errors.js";
 import { segmentText, StoreKey } from "../claims/key.js";
+import { isThenable } from "../support/and-then.js";
 import { canonical } from "../support/canonical.js";
 import { passes } from "../task/gates.js";
 import type { FailedOutcome } from "../task/outcome.js";
@@ -41,5 +42,9 @@ function missingKey(run: Run): FailedOutcome {
 function fingerprintOf(run: Run, { fingerprint }: Idempotency): string | undefined {
   if (fingerprint === false) return undefined;
   const compared: unknown = fingerprint === true ? run.input?.parsed : Reflect.apply(fingerprint, run.task, [run.task]);
+  if (isThenable(compared)) {
+    void Promise.resolve(compared).then(undefined, () => undefined); // its answer comes too late to be of use, also as a rejection
+    throw new DefinitionError("@idempotentBy(): fingerprint answered with a promise. It picks what to compare at once; await beforehand.");
+  }
   return createHash("sha256").update(canonical(compared)).digest("hex").slice(0, 32);
 }

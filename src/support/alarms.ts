@@ -66,11 +66,17 @@ export class Alarms {
     this.#cancelTimer = undefined;
     this.#aimedAt = Number.POSITIVE_INFINITY;
     const now = this.#clock.now();
-    const due = this.#all().filter((alarm) => alarm.dueAt <= now);
-    for (const alarm of due) this.off(alarm);
-    for (const alarm of due) alarm.ring();
-    const earliest = this.#all().reduce((at, { dueAt }) => Math.min(at, dueAt), Number.POSITIVE_INFINITY);
-    if (earliest < this.#aimedAt) this.#aim(earliest);
+    try {
+      for (const alarm of this.#all()) {
+        // One that rings may take others off.
+        if (alarm.dueAt > now || alarm.before === undefined) continue;
+        this.off(alarm);
+        alarm.ring();
+      }
+    } finally {
+      const earliest = this.#all().reduce((at, { dueAt }) => Math.min(at, dueAt), Number.POSITIVE_INFINITY);
+      if (earliest < this.#aimedAt) this.#aim(earliest);
+    }
   }
 
   #all(): Alarm[] {

@@ -1,7 +1,7 @@
 import { DefinitionError } from "../errors.js";
 import { checkFunction, checkOptions, describe, list } from "../support/check.js";
 import { checkGates, GATE_OPTIONS, passes, type Gates } from "./gates.js";
-import { checkClassTarget, declare, declareInBody, type Feature, type TaskDecorator } from "./metadata.js";
+import { checkClassTarget, declare, declaredAt, declareInBody, lineage, type Feature, type TaskDecorator } from "./metadata.js";
 import { reportObserver } from "./observers.js";
 import type { Link, Next } from "./onion.js";
 import type { FailedOutcome, Outcome, SkippedOutcome, SuccessOutcome } from "./outcome.js";
@@ -37,17 +37,19 @@ export interface CallbackDecorator<Name extends CallbackName, T extends Task = T
     value: Method,
     context: ClassMethodDecoratorContext<This, Method>,
   ): void;
-  <This extends T>(
+  <This extends T, Method extends (this: This, ...rest: CallbackArguments[Name]) => unknown>(
     target: This,
     key: PropertyKey,
-    descriptor: TypedPropertyDescriptor<(this: This, ...rest: CallbackArguments[Name]) => unknown>,
+    descriptor: TypedPropertyDescriptor<Method>,
   ): void;
 }
 
 export interface CallbackEntry extends Link {
   readonly callback: CallbackName;
-  /** The method's name, where a method was decorated: a subclass that overrides and decorates it again does not get it twice. */
+  /** The method's name, where a method was decorated. */
   readonly key: PropertyKey | undefined;
+  /** Is it called by that name, so that a subclass's override is the one that runs? */
+  readonly overridable: boolean;
   call(task: Task, ...rest: unknown[]): unknown;
 }
 type Groups = Readonly<Record<CallbackName, readonly CallbackEntry[]>>;
@@ -72,14 +74,25 @@ const NONE: Groups = {
 };
 const CALLBACK_NAMES: readonly string[] = Object.keys(NONE);
 
-export const callbacksFeature: Feature<CallbackEntry, readonly CallbackEntry[]> = {
-  name: "callbacks",
-  merge(inherited = [], declared) {
-    const same = (entry: CallbackEntry): boolean =>
-      entry.callback === declared.callback && entry.key !== undefined && entry.key === declared.key;
-    return inherited.some(same) ? inherited.map((entry) => (same(entry) ? declared : entry)) : [...inherited, declared];
-  },
-};
+export const callbacksFeature: Feature<CallbackEntry, CallbackEntry> = { name: "callbacks", merge: (_, declared) => declared };
+
+/**
+ * The callbacks of a class, the root's first; of each class its methods', then its own from the uppermost down. Decorators of a class
+ * apply from the lowest up, so those are turned round. A method that a subclass overrides and decorates again stays in its place.
+ */
+export function callbacksOf(type: object): readonly CallbackEntry[] {
+  return lineage(type).reduce<readonly CallbackEntry[]>((inherited, at) => {
+    const declared = declaredAt(at, callbacksFeature);
+    const onClass = declared.filter(({ key }) => key === undefined).toReversed();
+    return [...declared.filter(({ key }) => key !== undefined), ...onClass].reduce(addCallback, inherited);
+  }, []);
+}
+
+function addCallback(entries: readonly CallbackEntry[], added: CallbackEntry): readonly CallbackEntry[] {
+  const same = ({ callback: name, key, overridable }: CallbackEntry): boolean =>
+    overridable && name === added.callback && key === added.key;
+  return added.overridable && entries.some(same) ? entries.map((entry) => (same(entry) ? added : entry)) : [...entries, added];
+}
 
 /** Sorts entries by callback, each in order of declaration. */
 export function groupCallbacks(entries: readonly CallbackEntry[]): Callbacks {
@@ -121,6 +134,7 @@ export function callbackEntry<Name extends CallbackName, T extends Task>(
   return {
     callback: name,
     key: undefined,
+    overridable: false,
     name: `the ${name} callback${run.name === "" ? "" : ` ${run.name}`}`,
     gates: gates as Gates, // as for the call
     call,
@@ -160,7 +174,8 @@ function method<Name extends CallbackName, T extends Task>(name: Name, gates: Ga
   checkGates(decorator, gates);
   const entry = (key: PropertyKey, byName: boolean, value: AnyMethod): CallbackEntry => ({
     callback: name,
-    key: byName ? key : undefined,
+    key,
+    overridable: byName,
     name: `the ${name} callback ${String(key)}`,
     gates: gates as Gates, // asked with tasks of the class it stands in
     // By name, so that a subclass's override is the one that runs; a #private method has no name to go by.

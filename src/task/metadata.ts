@@ -68,15 +68,17 @@ export function lineage(type: object): readonly object[] {
 
 /** All declarations that hold for a class, the root's first; those on methods before those on the class itself. */
 export function declarationsOf(type: object): readonly Declaration[] {
-  return lineage(type).flatMap((at) => {
-    const body: unknown = Object.hasOwn(at, BODY) ? Reflect.get(at, BODY) : undefined;
-    return typeof body === "object" && body !== null ? [...bodyDeclarations(body), ...ownDeclarations(at)] : ownDeclarations(at);
-  });
+  return lineage(type).flatMap(declarationsAt);
 }
 
-/** What was declared of a feature on this very class, in order of declaration. */
-export function ownValues<D, E>(type: object, feature: Feature<D, E>): readonly D[] {
-  return ownDeclarations(type).flatMap(({ feature: declared, value }) => (declared.name === feature.name ? [value as D] : [])); // as in `effective`
+function declarationsAt(at: object): readonly Declaration[] {
+  const body: unknown = Object.hasOwn(at, BODY) ? Reflect.get(at, BODY) : undefined;
+  return typeof body === "object" && body !== null ? [...bodyDeclarations(body), ...ownDeclarations(at)] : ownDeclarations(at);
+}
+
+/** What was declared of a feature in this very class, its methods included, in order of declaration. */
+export function declaredAt<D, E>(at: object, feature: Feature<D, E>): readonly D[] {
+  return declarationsAt(at).flatMap(({ feature: declared, value }) => (declared.name === feature.name ? [value as D] : [])); // as in `effective`
 }
 
 /** What a feature amounts to for a class. */

@@ -1,7 +1,7 @@
 import { DefinitionError } from "../errors.js";
 import { checkOptions, describe } from "../support/check.js";
 import { checkGates, GATE_OPTIONS, type Gates } from "./gates.js";
-import { checkClassTarget, declare, ownValues, lineage, type Feature, type TaskDecorator } from "./metadata.js";
+import { checkClassTarget, declare, declaredAt, lineage, type Feature, type TaskDecorator } from "./metadata.js";
 import type { Link, Next } from "./onion.js";
 import type { Outcome } from "./outcome.js";
 import type { Task } from "./task.js";
@@ -42,5 +42,5 @@ export function middlewareLink<T extends Task>(middleware: Middleware<T>, gates:
 
 /** The middlewares of a class, outermost first. Decorators apply from the lowest up, so each class's own are turned round. */
 export function middlewaresOf(type: object): readonly Link[] {
-  return lineage(type).flatMap((at) => ownValues(at, middlewareFeature).toReversed());
+  return lineage(type).flatMap((at) => declaredAt(at, middlewareFeature).toReversed());
 }

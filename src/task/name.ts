@@ -1,6 +1,6 @@
 import { DefinitionError } from "../errors.js";
 import { describe } from "../support/check.js";
-import { ownValues, TASK_MARK } from "./metadata.js";
+import { declaredAt, lineage, TASK_MARK } from "./metadata.js";
 import { contractFeature } from "./contract-feature.js";
 
 /** What a class without a name is called in events and logs. It is no name to make keys of. */
@@ -37,15 +37,16 @@ export function keyNameOf(type: object): string {
 
 // Read when it is asked for and never while decorating: bundlers set a class's name after its decorators have run.
 function read(type: object): TaskName {
-  const name = ownName(type) ?? contractName(type);
+  const name = staticName(type) ?? contractName(type);
   if (name !== undefined) return { name, explicit: true };
   const className: unknown = Reflect.get(type, "name");
   return { name: typeof className === "string" && className !== "" ? className : ANONYMOUS, explicit: false };
 }
 
-/** What the class itself gives as `static taskName`, as a field or a getter. */
-function ownName(type: object): string | undefined {
-  if (Object.hasOwn(type, TASK_MARK) || !Object.hasOwn(type, "taskName")) return undefined;
+/** What the class gives as `static taskName`, as a field or a getter, or inherits as any static is inherited. */
+function staticName(type: object): string | undefined {
+  const giver = lineage(type).findLast((at) => Object.hasOwn(at, "taskName"));
+  if (giver === undefined || Object.hasOwn(giver, TASK_MARK)) return undefined;
   const name: unknown = Reflect.get(type, "taskName");
   if (typeof name === "string" && name.trim() !== "") return name;
   throw new DefinitionError(`static taskName must be a text that is not blank, got ${describe(name)}.`);
@@ -55,7 +56,7 @@ function ownName(type: object): string | undefined {
 function contractName(type: object): string | undefined {
   // What a class extends is an object: another class, or the prototype of functions.
   const binding = [type, Object.getPrototypeOf(type) as object].find((at) => Object.hasOwn(at, BINDING));
-  return binding === undefined ? undefined : ownValues(binding, contractFeature).at(-1)?.name;
+  return binding === undefined ? undefined : declaredAt(binding, contractFeature).at(-1)?.name;
 }
 
 /** Marks the classes that `with` makes. */

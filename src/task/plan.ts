@@ -2,7 +2,7 @@ import { DefinitionError } from "../errors.js";
 import type { Store } from "../stores/store.js";
 import type { Telemetry } from "../telemetry/emitter.js";
 import { attempt } from "./attempt.js";
-import { callbacksFeature, groupCallbacks, type Callbacks } from "./callbacks.js";
+import { callbacksOf, groupCallbacks, type Callbacks } from "./callbacks.js";
 import { telemetriesOf } from "./class-telemetry.js";
 import { compensate } from "./compensate.js";
 import { configuration } from "./configuration.js";
@@ -64,7 +64,7 @@ function composePlan(type: TaskClass): Plan {
     parseInput: contract.input === undefined ? undefined : parserOf(contract.input),
     parseOutput: contract.output === undefined ? undefined : parserOf(contract.output),
     middlewares: [...configuration.middlewares, ...middlewaresOf(type)],
-    callbacks: groupCallbacks([...configuration.callbacks, ...(effective(type, callbacksFeature) ?? [])]),
+    callbacks: groupCallbacks([...configuration.callbacks, ...callbacksOf(type)]),
     layers: compose([...coreLayers(type, contract), ...policies.flatMap(({ feature, options }) => feature.layers(options, type))], attempt),
     policies: Object.fromEntries(policies.map(({ feature, options }) => [feature.name, options])),
     deprecation: effective(type, deprecationFeature),
@@ -85,8 +85,13 @@ function coreLayers(type: TaskClass, { output }: AnyContract): readonly RankedLa
   return layers;
 }
 
+/** A getter that throws may hide one: then it is asked again, where the answer matters. */
 function hasMethod(type: TaskClass, name: string): boolean {
-  return typeof Reflect.get(type.prototype, name) === "function";
+  try {
+    return typeof Reflect.get(type.prototype, name) === "function";
+  } catch {
+    return true;
+  }
 }
 
 interface Policy {
