@@ -66,6 +66,7 @@ describe("the exports of the package", () => {
     expect(namesOf("index.ts").values).toEqual([
       "AbortedError",
       "DefinitionError",
+      "DeprecatedError",
       "DuplicateError",
       "FailError",
       "Fault",
@@ -166,6 +167,7 @@ describe("the exports of the package", () => {
       "Metadata",
       "Middleware",
       "MiddlewareFunction",
+      "MiddlewareObject",
       "Next",
       "ObjectSchema",
       "Outcome",
