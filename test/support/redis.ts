@@ -95,15 +95,15 @@ export async function provideRedis(): Promise<{ readonly url: string; stop(): Pr
   return startRedis();
 }
 
-/** Three masters that share the slots. Resolves once each of them knows that the cluster is whole. */
-export async function startCluster(): Promise<{ readonly nodes: readonly RedisServer[]; stop(): Promise<void> }> {
-  const nodes = await Promise.all([1, 2, 3].map(() => startClusterNode()));
+/** Masters that share the slots. Resolves once each of them knows that the cluster is whole. */
+export async function startCluster(size = 3): Promise<{ readonly nodes: readonly RedisServer[]; stop(): Promise<void> }> {
+  const nodes = await Promise.all(Array.from({ length: size }, () => startClusterNode()));
   const clients = nodes.map((node) => new Redis(node.port));
-  const [first, ...others] = clients;
-  await Promise.all(clients.map((client, at) => client.call("cluster", "addslots", ...slots(at))));
+  const [first] = clients;
+  await Promise.all(clients.map((client, at) => client.call("cluster", "addslots", ...slots(at, size))));
   for (const [at, client] of clients.entries()) await client.call("cluster", "set-config-epoch", at + 1);
   for (const { port } of nodes.slice(1)) await first?.call("cluster", "meet", "127.0.0.1", port);
-  for (const client of [first, ...others]) await whole(client);
+  for (const client of clients) await whole(client, size);
   for (const client of clients) client.disconnect();
   return { nodes, stop: async () => void (await Promise.all(nodes.map((node) => node.stop()))) };
 }
@@ -117,15 +117,15 @@ async function startClusterNode(): Promise<RedisServer> {
 
 const SLOTS = 16_384;
 
-function slots(part: number): number[] {
-  const [from, to] = [Math.floor((SLOTS * part) / 3), Math.floor((SLOTS * (part + 1)) / 3)];
+function slots(part: number, parts: number): number[] {
+  const [from, to] = [Math.floor((SLOTS * part) / parts), Math.floor((SLOTS * (part + 1)) / parts)];
   return Array.from({ length: to - from }, (_, at) => from + at);
 }
 
-async function whole(client: Redis | undefined): Promise<void> {
+async function whole(client: Redis, size: number): Promise<void> {
   await until("the cluster to be whole", async () => {
-    const info = String(await client?.call("cluster", "info"));
-    return info.includes("cluster_state:ok") && info.includes("cluster_slots_ok:16384") && info.includes("cluster_known_nodes:3");
+    const info = String(await client.call("cluster", "info"));
+    return info.includes("cluster_state:ok") && info.includes("cluster_slots_ok:16384") && info.includes(`cluster_known_nodes:${size}`);
   });
 }
 

@@ -3,9 +3,10 @@
  * client library is imported here.
  */
 export interface RedisClient extends RedisNode {
-  readonly options: { readonly keyPrefix?: string | undefined };
+  readonly options: { readonly keyPrefix?: string | undefined; readonly enableAutoPipelining?: boolean | undefined };
   evalsha(sha: string, keyCount: number, ...keysAndArguments: (string | number)[]): Promise<unknown>;
   eval(script: string, keyCount: number, ...keysAndArguments: (string | number)[]): Promise<unknown>;
+  pipeline(commands: unknown[][]): { exec(): Promise<[error: Error | null, reply: unknown][] | null> };
 }
 
 /** One server: the client itself, or a node of a cluster. */
@@ -16,7 +17,6 @@ export interface RedisNode {
 /** A client that knows several servers. */
 export interface RedisCluster extends RedisClient {
   nodes(role: "master"): readonly ClusterNode[];
-  pipeline(commands: unknown[][]): { exec(): Promise<[error: Error | null, reply: unknown][] | null> };
 }
 
 export interface ClusterNode extends RedisNode {

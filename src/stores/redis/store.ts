@@ -3,13 +3,12 @@ import { describe } from "../../support/check.js";
 import { faultOfLife, faultOfOwner, faultOfPage, faultOfWrite } from "../check.js";
 import type { EntriesOptions, EntryPage, SetOptions, SetResult, Store, StoreEntry } from "../store.js";
 import type { RedisClient } from "./client.js";
-import { evaluate } from "./evaluate.js";
 import { parseRaw, rawOf } from "./raw-value.js";
 import { scanPage } from "./scan.js";
-import { CLAIM, COMPLETE, DELETE, PUT, READ, RENEW } from "./scripts.js";
+import { Steps } from "./steps.js";
 import { verify, type Verification } from "./verify.js";
 
-const MEMBERS = ["evalsha", "eval", "call"] as const;
+const MEMBERS = ["evalsha", "eval", "pipeline", "call"] as const;
 
 /**
  * The store of many processes: Redis 6.2 or newer, or Valkey, through an ioredis client that is yours: single, Sentinel or
@@ -19,6 +18,7 @@ const MEMBERS = ["evalsha", "eval", "call"] as const;
  */
 export class RedisStore implements Store {
   readonly #client: RedisClient;
+  readonly #steps: Steps;
 
   /** @throws {DefinitionError} when the client lacks something that is needed. */
   constructor(client: RedisClient) {
@@ -28,28 +28,33 @@ export class RedisStore implements Store {
       }
     }
     this.#client = client;
+    this.#steps = new Steps(client);
   }
 
   get(key: string): Promise<StoreEntry | undefined> {
-    return evaluate(this.#client, READ, key).then(entryOf);
+    return this.#steps.take(entryOf, key, "read");
   }
 
   set(key: string, value: string, options: SetOptions): Promise<SetResult> {
     const fault = faultOfWrite(options);
     if (fault !== undefined) return Promise.reject(fault);
-    return this.#write(key, value, options).then(resultOf);
+    const { ttlMs, nx, xx, owner } = options;
+    const life = lifeOf(ttlMs);
+    if (nx === true) return this.#steps.take(resultOf, key, "claim", owner === undefined ? rawOf(value) : value, life, owner);
+    if (xx === true) return this.#steps.take(resultOf, key, "complete", rawOf(value), life, owner);
+    return this.#steps.take(resultOf, key, "put", rawOf(value, owner), life);
   }
 
   delete(key: string, { owner }: { readonly owner?: string } = {}): Promise<boolean> {
     const fault = faultOfOwner(owner);
     if (fault !== undefined) return Promise.reject(fault);
-    return evaluate(this.#client, DELETE, key, owner ?? NOBODY).then(isOne);
+    return this.#steps.take(isOne, key, "remove", undefined, undefined, owner);
   }
 
   renew(key: string, { owner, ttlMs }: { readonly owner: string; readonly ttlMs: number }): Promise<boolean> {
     const fault = faultOfLife(ttlMs) ?? faultOfOwner(owner);
     if (fault !== undefined) return Promise.reject(fault);
-    return evaluate(this.#client, RENEW, key, owner, ttlMs).then(isOne);
+    return this.#steps.take(isOne, key, "renew", undefined, lifeOf(ttlMs), owner);
   }
 
   async entries(options: EntriesOptions): Promise<EntryPage> {
@@ -69,16 +74,15 @@ export class RedisStore implements Store {
   verify(): Promise<Verification> {
     return verify(this, this.#client);
   }
-
-  #write(key: string, value: string, { ttlMs, nx, xx, owner }: SetOptions): Promise<unknown> {
-    if (nx === true) return evaluate(this.#client, CLAIM, key, owner === undefined ? rawOf(value) : value, ttlMs, owner ?? NOBODY);
-    if (xx === true) return evaluate(this.#client, COMPLETE, key, rawOf(value), ttlMs, owner ?? NOBODY);
-    return evaluate(this.#client, PUT, key, rawOf(value, owner), ttlMs);
-  }
 }
 
-/** What stands for no owner among a script's arguments. */
-const NOBODY = "";
+/**
+ * Redis shows a key for one millisecond longer than it was told, so it is told one less. It cannot be told 0: a life of 1 ms
+ * is the one that ends late.
+ */
+function lifeOf(ttlMs: number): number {
+  return Math.max(1, ttlMs - 1);
+}
 
 function resultOf(reply: unknown): SetResult {
   return reply === null || Array.isArray(reply) ? { ok: false, held: entryOf(reply) } : { ok: true, fence: Number(reply) };
@@ -88,8 +92,8 @@ function resultOf(reply: unknown): SetResult {
 function entryOf(reply: unknown): StoreEntry | undefined {
   if (!Array.isArray(reply)) return undefined;
   const left = Number(reply[1]);
-  // What somebody else wrote without an expiry never ends.
-  return { ...parseRaw(String(reply[0])), expiresInMs: left < 0 ? Number.POSITIVE_INFINITY : left };
+  // What another program wrote without an expiry never ends.
+  return { ...parseRaw(String(reply[0])), expiresInMs: left < 0 ? Number.POSITIVE_INFINITY : left + 1 };
 }
 
 function isOne(reply: unknown): boolean {

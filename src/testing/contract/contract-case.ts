@@ -25,7 +25,7 @@ export class Bench {
   readonly restart: () => Promise<Store>;
   readonly #equal: (actual: unknown, expected: unknown) => void;
   /** What every key of this case begins with, so that cases may share a server. */
-  readonly prefix = `contract:${randomUUID()}:`;
+  readonly prefix: string = `contract:${randomUUID()}:`;
   #keys = 0;
 
   constructor(parts: {

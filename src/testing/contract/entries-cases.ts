@@ -1,5 +1,5 @@
 import type { EntryPage } from "../../stores/store.js";
-import { type Bench, type ContractCase } from "./contract-case.js";
+import type { Bench, ContractCase } from "./contract-case.js";
 
 /** Empty pages are allowed, but not for ever. */
 const MOST_PAGES = 100_000;
