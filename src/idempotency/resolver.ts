@@ -26,7 +26,7 @@ export function literal(text: string): Literal {
 export function parseResolver(given: unknown): Resolver {
   if (typeof given === "string" && given !== "") return { kind: "field", field: given };
   if (Array.isArray(given) && given.length > 0 && given.every((field) => typeof field === "string" && field !== ""))
-    return { kind: "fields", fields: Object.freeze([...given]) as readonly string[] }; // each was checked just now
+    return { kind: "fields", fields: Object.freeze([...(given as readonly string[])]) }; // each was checked just now
   if (typeof given === "function") return { kind: "function", call: given as ResolverFunction<never> }; // what it takes is checked where it is declared
   if (typeof given === "object" && given !== null) {
     if ("literal" in given) return { kind: "literal", text: literal(given.literal as string).literal }; // it checks what it is given

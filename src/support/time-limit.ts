@@ -11,7 +11,7 @@ import type { Clock } from "./clock.js";
 export function withinTime<T>(clock: Clock, ms: number, call: () => Promise<T>, late?: (answer: T) => void): Promise<T> {
   return new Promise((resolve, reject) => {
     const limit = new TimeLimit(clock.now() + ms, ms, alarmsOf(clock), reject);
-    const failed = (error: unknown): void => limit.met(() => reject(error as Error)); // passed on as it is
+    const failed = (error: unknown): void => limit.met(() => reject(error));
     try {
       call().then((answer) => (limit.passed ? late?.(answer) : limit.met(() => resolve(answer))), failed);
     } catch (error) {
