@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { LeaseLostError, MemoryStore, resetConfiguration, type Store } from "taskwright";
 import { RedisStore } from "taskwright/redis";
-import { ChaosStore } from "../../src/testing/chaos-store.js";
+import { ChaosStore } from "taskwright/testing";
 import { deferred, ofName, PausePoint, recordEvents, useManualClock } from "../support/builders.js";
 import { chargeKey, chargeTask } from "./fixtures/charge.js";
 import { onEachStore, useRedis } from "./fixtures/stores.js";
@@ -174,7 +174,7 @@ describe("a run that has outlived its lease", () => {
       const store = keepIn(open());
       const lost = announced("idempotency_lost");
       const stopped = deferred<unknown>();
-      const Charge = chargeTask({ lease: "90ms" }, async ({ signal }) => {
+      const Charge = chargeTask({ lease: "1500ms" }, async ({ signal }) => {
         await store.delete(KEY); // as if its lease had ended
         signal.addEventListener("abort", () => stopped.resolve(signal.reason));
         await stopped.promise;
