@@ -9,6 +9,7 @@ export interface TaskContext {
 
 /** What a root run and every run started inside it have in common. */
 export class Chain {
+  /** The id of its root run. */
   readonly id: string;
   /** What ties the chain to something outside. Set by the root run. */
   correlationId: string | undefined;

@@ -12,7 +12,7 @@ import { planOf } from "./plan.js";
 import type { Result } from "./result.js";
 import type { Run } from "./run.js";
 import { sealResult } from "./seal.js";
-import { startRun, type AttachRun } from "./start.js";
+import { checkReceiver, startRun, type AttachRun } from "./start.js";
 import { outcomeOfThrown } from "./thrown-outcome.js";
 import { verified } from "./verify-output.js";
 
@@ -23,6 +23,7 @@ import { verified } from "./verify-output.js";
  */
 export function execute(type: TaskClass, given: unknown, options: ExecuteOptions, attach: AttachRun): Promise<Result> {
   try {
+    checkReceiver(type, "execute");
     const run = startRun(planOf(type), given, options, attach);
     return insideRun(run, answer);
   } catch (mistake) {

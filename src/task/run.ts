@@ -77,7 +77,7 @@ export class Run {
     this.clock = configuration.clock;
     this.startedAt = this.clock.now();
     this.runId = uuidv7(this.clock.epoch());
-    this.chain = parent?.chain ?? new Chain(uuidv7(this.clock.epoch()));
+    this.chain = parent?.chain ?? new Chain(this.runId);
     this.index = this.chain.nextIndex();
     this.depth = parent === undefined ? 0 : parent.depth + 1;
     if (options.context !== undefined) this.chain.addContext(options.context);

@@ -9,6 +9,12 @@ import type { Plan } from "./plan.js";
 import { Run } from "./run.js";
 import type { Task } from "./task.js";
 
+/** @throws {DefinitionError} when the method was taken off its class. */
+export function checkReceiver(receiver: unknown, method: "execute" | "executeBang"): void {
+  if (typeof receiver !== "function")
+    throw new DefinitionError(`${method} was called apart from its class. Call it on the task: ChargeCustomer.${method}(…).`);
+}
+
 /** Tells an instance which run it belongs to. */
 export type AttachRun = (task: Task, run: Run) => void;
 

@@ -16,7 +16,7 @@ import type { Failed, Result } from "./result.js";
 import type { Claim, Run } from "./run.js";
 import type { ObjectSchema } from "./schema.js";
 import { describeTask, type TaskSchema } from "./task-schema.js";
-import { NO_OPTIONS } from "./start.js";
+import { checkReceiver, NO_OPTIONS } from "./start.js";
 import { outcomeOfFailure } from "./thrown-outcome.js";
 
 /** Options of `this.fail()`. */
@@ -86,10 +86,9 @@ export abstract class Task {
    *
    * @throws {DefinitionError} for a programmer's mistake: no `work`, wrong options.
    */
-  static async execute<C extends TaskClass>(this: C, ...args: ExecuteArguments<C>): Promise<ResultOf<C>> {
-    checkReceiver(this, "execute");
+  static execute<C extends TaskClass>(this: C, ...args: ExecuteArguments<C>): Promise<ResultOf<C>> {
     const [input, options] = args;
-    return (await execute(this, input, options ?? NO_OPTIONS, attachRun)) as ResultOf<C>; // the output went through this class's schema
+    return execute(this, input, options ?? NO_OPTIONS, attachRun) as Promise<ResultOf<C>>; // the output went through this class's schema
   }
 
   /**
@@ -209,9 +208,4 @@ function halt(task: Task, outcome: Outcome): Halt {
     );
   run.halt ??= outcome;
   return new Halt(run, run.halt);
-}
-
-function checkReceiver(receiver: unknown, method: string): void {
-  if (typeof receiver !== "function")
-    throw new DefinitionError(`${method} was called apart from its class. Call it on the task: ChargeCustomer.${method}(…).`);
 }
