@@ -1,76 +1,109 @@
 /**
- * What `npm run demo` shows: one task and five ways in which a run ends, with its telemetry as it comes.
+ * What `npm run demo` shows: a webhook that is delivered three times, a worker that is killed half-way, and the other ways in which a
+ * run can end. The store is the embedded one, and the events are printed as they come.
  */
-import { inspect } from "node:util";
-import { configure, match, retryOn, Task, type Result } from "taskwright";
-import { z } from "zod";
+import { AsyncLocalStorage } from "node:async_hooks";
+import { setTimeout as sleep } from "node:timers/promises";
+import { configure, MemoryStore, slots, type InputOf } from "taskwright";
+import { Bank } from "./demo/bank.js";
+import { cards, ChargeCustomer, told, type CardProvider } from "./demo/charge-customer.js";
+import { answer, bad, code, event, say, title } from "./demo/show.js";
+import { WorkerProcess } from "./demo/worker-process.js";
 
-class NetworkError extends Error {}
+const store = new MemoryStore();
+const bank = new Bank((line) => say("provider", line));
+const callers = new AsyncLocalStorage<string>();
 
-/** A card provider that lives in this file. It loses the first two calls for a tired card. */
-const cards = {
-  lost: 0,
-  async charge(card: string, amountCents: number): Promise<string> {
-    if (card === "stolen") return "declined";
-    if (card === "tired" && this.lost++ < 2) throw new NetworkError("connection reset");
-    return `charge of ${(amountCents / 100).toFixed(2)} on ${card}`;
-  },
-};
+configure((config) => {
+  config.store = store;
+  config.correlationId = () => callers.getStore(); // so that every event says whose it is
 
-@retryOn(NetworkError, { limit: 3, delay: "100ms", jitter: "exponential" })
-class ChargeCustomer extends Task.with({
-  input: z.object({ card: z.string(), amountCents: z.coerce.number().int().nonnegative() }),
-  output: z.object({ receipt: z.string() }),
-}) {
-  async work() {
-    if (this.input.amountCents === 0) this.skip("there is nothing to charge");
+  const { telemetry } = config;
+  telemetry.subscribe("idempotency_claimed", ({ correlationId, name }) => event(correlationId, name));
+  telemetry.subscribe("idempotency_completed", ({ correlationId, name }) => event(correlationId, name));
+  telemetry.subscribe("idempotency_released", ({ correlationId, name, payload }) => event(correlationId, name, payload.reason));
+  telemetry.subscribe("idempotency_duplicate", ({ correlationId, name, payload }) => event(correlationId, name, payload.state));
+  telemetry.subscribe("retry_scheduled", ({ correlationId, name, payload }) =>
+    event(correlationId, name, `in ${payload.delayMs} ms, after: ${payload.error.message}`),
+  );
+});
 
-    const receipt = await cards.charge(this.input.card, this.input.amountCents);
-    if (receipt === "declined") this.fail("the card was declined", { code: "card_declined" });
+async function charge(caller: string, input: InputOf<typeof ChargeCustomer>): Promise<void> {
+  answer(caller, told(await callers.run(caller, () => ChargeCustomer.execute(input))));
+}
 
-    return { receipt };
+/** Twice at once, and once more later. */
+async function webhook(): Promise<void> {
+  const payment = { paymentId: "pay_1", card: "visa", amountCents: "9900" };
+  cards.provider = { charge: (...args) => sleep(200).then(() => bank.charge(...args)) }; // it takes its time
+
+  const first = charge("delivery 1", payment);
+  await sleep(50);
+  await charge("delivery 2", payment);
+  await first;
+  await charge("delivery 3", payment);
+  cards.provider = bank;
+}
+
+/** Two processes of their own, which share the store and the provider of this one. The first is killed while its charge is on the way. */
+async function deadWorker(): Promise<void> {
+  const payment = { paymentId: "pay_2", card: "visa", amountCents: 4200 };
+  const start = (who: string, provider: CardProvider): Promise<WorkerProcess> =>
+    WorkerProcess.start({ store, provider, onEvent: (name, detail) => event(who, name, detail) });
+  let died: () => void = () => undefined;
+  const death = new Promise<void>((resolve) => (died = resolve));
+
+  const two = await start("worker 2", bank);
+  const one = await start("worker 1", {
+    async charge(...args) {
+      await bank.charge(...args);
+      await one.kill();
+      died();
+      return "nobody hears this";
+    },
+  });
+
+  void one.deliver(payment);
+  await death;
+  say("worker 1", bad("✗ killed (SIGKILL), before the provider's answer reached it"));
+  for await (const { key, state } of slots(store, { state: "processing" })) say("store", `${key} is ${state}, until its lease ends`);
+
+  const duplicate = await two.deliver(payment);
+  answer("worker 2", duplicate);
+  await sleep(duplicate.retryAfterMs);
+  say("store", "the lease has ended, since nobody renewed it");
+  answer("worker 2", await two.deliver(payment));
+  await charge("delivery 3", payment);
+  await two.end();
+}
+
+/** A failure frees the key, and so does a skip: the next one with it may run. */
+async function otherEndings(): Promise<void> {
+  const calls: readonly [caller: string, input: InputOf<typeof ChargeCustomer>][] = [
+    ["stolen card", { paymentId: "pay_3", card: "stolen", amountCents: 700 }],
+    ["other card", { paymentId: "pay_3", card: "visa", amountCents: 700 }],
+    ["nothing due", { paymentId: "pay_4", card: "visa", amountCents: 0 }],
+    ["bad network", { paymentId: "pay_5", card: "tired", amountCents: 800 }],
+    ["bad input", { paymentId: "pay_6", card: "visa", amountCents: "a lot" }],
+  ];
+  for (const [at, [caller, input]] of calls.entries()) {
+    if (at > 0) console.log();
+    await charge(caller, input);
   }
 }
 
-const color = process.stdout.isTTY && process.env["NO_COLOR"] === undefined;
-const paint = (code: number, text: string): string => (color ? `\u001B[${code}m${text}\u001B[0m` : text);
-const bold = (text: string): string => paint(1, text);
-const dim = (text: string): string => paint(2, text);
-const green = (text: string): string => paint(32, text);
-const yellow = (text: string): string => paint(33, text);
-const red = (text: string): string => paint(31, text);
+code('@idempotentBy("paymentId", { ttl: 600, lease: 3 })');
+code("class ChargeCustomer extends Task.with({ … })");
 
-const printEvent = (name: string, detail = ""): void => console.log(dim(`    ${name.padEnd(16)} ${detail}`.trimEnd()));
+title("A webhook is delivered three times");
+await webhook();
 
-configure(({ telemetry }) => {
-  telemetry.subscribe("task_started", ({ name }) => printEvent(name));
-  telemetry.subscribe("retry_scheduled", ({ name, payload }) =>
-    printEvent(name, `attempt ${payload.attempt} in ${payload.delayMs} ms, after: ${payload.error.message}`),
-  );
-  telemetry.subscribe("task_retried", ({ name, payload }) => printEvent(name, `attempt ${payload.attempt}`));
-  telemetry.subscribe("task_executed", ({ name, payload }) => printEvent(name, payload.result.status));
-});
+title("A worker dies half-way");
+await deadWorker();
 
-function printAnswer(result: Result<{ receipt: string }>): void {
-  const answer = match(result, {
-    success: ({ output, retries }) => `${green("success")}  ${output.receipt}${retries > 0 ? `, after ${retries} retries` : ""}`,
-    skipped: ({ reason }) => `${yellow("skipped")}  ${reason}`,
-    failed: ({ reason, metadata, issues }) => `${red("failed")}   ${metadata.code}: ${issues[0]?.message ?? reason}`,
-  });
-  console.log(`  → ${answer}\n`);
-}
+title("What else can happen");
+await otherEndings();
 
-const calls = [
-  { title: "It succeeds: the amount came as a text and was parsed.", input: { card: "visa", amountCents: "9900" } },
-  { title: "It is skipped: there was nothing to do, which is no failure.", input: { card: "visa", amountCents: 0 } },
-  { title: "It fails: the provider said no, and saying it again will not help.", input: { card: "stolen", amountCents: 9900 } },
-  { title: "It is retried: the network was down twice.", input: { card: "tired", amountCents: 9900 } },
-  { title: "It is refused: the input does not fit, so work is not entered.", input: { card: "visa", amountCents: "a lot" } },
-];
-
-console.log(bold("\nOne task, five endings\n"));
-for (const { title, input } of calls) {
-  console.log(bold(`  ${title}`));
-  console.log(`  ChargeCustomer.execute(${inspect(input)})`);
-  printAnswer(await ChargeCustomer.execute(input));
-}
+title("What the customers were charged, in the end");
+for (const [key, { id, amount }] of bank.charges) say(id, `${amount.padStart(9)}  ${key}`);
+console.log();

@@ -1,8 +1,10 @@
 /**
  * Three ways to watch: listeners for all tasks, listeners for one class, and Node's diagnostics channels. None of them can change a run.
+ * Then the events that tell what happens to a key.
  */
 import { channel } from "node:diagnostics_channel";
-import { configure, retryOn, Task, type TelemetryEvent } from "taskwright";
+import { configure, idempotentBy, MemoryStore, resetConfiguration, retryOn, Task, type EventName, type TelemetryEvent } from "taskwright";
+import { ChaosStore } from "taskwright/testing";
 import { z } from "zod";
 
 class MailServerDown extends Error {}
@@ -40,10 +42,12 @@ configure(({ telemetry }) => {
 const stop = SendMail.telemetry.subscribe("task_executed", ({ task }) => console.log(`SendMail, or one that extends it: ${task}`));
 
 // Without knowing who calls: an APM subscribes to the channel by its name.
-channel("taskwright:task_executed").subscribe((message) => {
+const executed = channel("taskwright:task_executed");
+const hear = (message: unknown): void => {
   const { name, task, payload } = message as TelemetryEvent<"task_executed">; // what is published there
   console.log(`channel: ${name} of ${task}, ${payload.result.status}`);
-});
+};
+executed.subscribe(hear);
 
 await SendMail.execute({ to: "ada@example.com" });
 await SendInvoice.execute({ to: "bob@example.com" });
@@ -51,3 +55,51 @@ stop();
 await SendInvoice.execute({ to: "nowhere" });
 
 console.log("\nCounted:", Object.fromEntries(counters));
+
+// What happens to a key: the first three tell of a good run and its duplicate, the others of what goes wrong.
+resetConfiguration();
+executed.unsubscribe(hear);
+
+@idempotentBy("orderId", { fingerprint: true })
+class Refund extends Task.with({ input: z.object({ orderId: z.string().optional(), cents: z.number() }) }) {
+  work() {
+    if (this.input.cents > 1_000) this.fail("too much to refund without a person");
+    return { refunded: this.input.cents };
+  }
+}
+
+const store = new ChaosStore(new MemoryStore());
+const names: readonly EventName[] = [
+  "idempotency_claimed",
+  "idempotency_completed",
+  "idempotency_duplicate",
+  "idempotency_released",
+  "idempotency_bypassed",
+  "idempotency_mismatch",
+  "idempotency_store_error",
+];
+configure((config) => {
+  config.store = store;
+  for (const name of names) config.telemetry.subscribe(name, ({ payload }) => console.log(`  ${name.padEnd(23)}`, inWords(payload)));
+});
+
+function inWords(payload: object): string {
+  return Object.values(payload)
+    .map((value: unknown) => (value instanceof Error ? value.message : String(value)))
+    .join("  ");
+}
+
+async function refund(what: string, input: { orderId?: string; cents: number }): Promise<void> {
+  console.log(`\n${what}`);
+  const { status, metadata } = await Refund.execute(input);
+  console.log(`  → ${status}`, metadata.code ?? "");
+}
+
+await refund("A refund:", { orderId: "o-1", cents: 500 });
+await refund("The same again:", { orderId: "o-1", cents: 500 });
+await refund("Another amount for that order:", { orderId: "o-1", cents: 900 });
+await refund("One that fails:", { orderId: "o-2", cents: 5_000 });
+await refund("One without a key:", { cents: 500 });
+
+store.disturb("claim", "fail-before", { times: 2 }); // a call of the store is made once again
+await refund("While the store is down:", { orderId: "o-3", cents: 500 });

@@ -34,12 +34,15 @@ export function runProgram(file: string, { cwd = root, timeoutMs = 30_000, args 
   });
 }
 
+/** A machine that does much else meanwhile is slow to start processes, and some programs start several. */
+const READERS_PATIENCE_MS = 90_000;
+
 /** Runs a program like a reader would. One that asks for REDIS_URL gets an empty server of its own, so that none meets the keys of another. */
 export async function runAsReader(file: string): Promise<Ended> {
-  if (!readFileSync(file, "utf8").includes("REDIS_URL")) return runProgram(file);
+  if (!readFileSync(file, "utf8").includes("REDIS_URL")) return runProgram(file, { timeoutMs: READERS_PATIENCE_MS });
   const server = await startRedis();
   try {
-    return await runProgram(file, { env: { REDIS_URL: server.url } });
+    return await runProgram(file, { timeoutMs: READERS_PATIENCE_MS, env: { REDIS_URL: server.url } });
   } finally {
     await server.stop();
   }
