@@ -1,57 +1,13 @@
-import type { Clock } from "taskwright";
+import { ManualClock as ShippedClock } from "../../src/testing/manual-clock.js";
 
-interface Timer {
-  readonly at: number;
-  readonly order: number;
-  readonly callback: () => void;
-}
-
-/** A clock that stands still until the test moves it. */
-export class ManualClock implements Clock {
-  #now = 0;
-  #order = 0;
-  readonly #epochAtStart: number;
-  readonly #timers = new Set<Timer>();
+/** The clock that the package ships for tests, which also remembers what it was asked for. */
+export class ManualClock extends ShippedClock {
   /** The lengths of all timers that were ever set, in order. */
   readonly waits: number[] = [];
 
-  constructor(epochMs: number = Date.UTC(2026, 0, 1)) {
-    this.#epochAtStart = epochMs;
-  }
-
-  now(): number {
-    return this.#now;
-  }
-
-  epoch(): number {
-    return this.#epochAtStart + this.#now;
-  }
-
-  timer(ms: number, callback: () => void): () => void {
-    const timer = { at: this.#now + ms, order: this.#order++, callback };
+  override timer(ms: number, callback: () => void): () => void {
     this.waits.push(ms);
-    this.#timers.add(timer);
-    return () => this.#timers.delete(timer);
-  }
-
-  /** How many timers are waiting. */
-  get pending(): number {
-    return this.#timers.size;
-  }
-
-  /** Moves on, and lets everything that falls due happen, each at its own time. */
-  async advance(ms: number): Promise<void> {
-    const until = this.#now + ms;
-    for (;;) {
-      await settle();
-      const [next] = [...this.#timers].toSorted((a, b) => a.at - b.at || a.order - b.order);
-      if (next === undefined || next.at > until) break;
-      this.#timers.delete(next);
-      this.#now = next.at;
-      next.callback();
-    }
-    this.#now = until;
-    await settle();
+    return super.timer(ms, callback);
   }
 }
 

@@ -1,0 +1,90 @@
+import { describe, expect, test } from "vitest";
+import { StoreTimeoutError } from "taskwright";
+import { withinTime } from "../../src/support/time-limit.js";
+import { deferred, rejectionOf } from "./builders.js";
+import { ManualClock, settle } from "./manual-clock.js";
+
+describe("a call with a time limit", () => {
+  test("gives the answer that comes in time, and leaves no alarm that matters", async () => {
+    const clock = new ManualClock();
+    const call = deferred<string>();
+    const answer = withinTime(clock, 1_000, () => call.promise);
+
+    await clock.advance(999);
+    call.resolve("in time");
+
+    await expect(answer).resolves.toBe("in time");
+    await clock.advance(10_000);
+    expect(clock.pending).toBe(0);
+  });
+
+  test("rejects with what the call rejected with, or threw", async () => {
+    const clock = new ManualClock();
+    const error = new Error("connection lost");
+
+    await expect(withinTime(clock, 1_000, () => Promise.reject(error))).rejects.toBe(error);
+    await expect(
+      withinTime(clock, 1_000, () => {
+        throw error;
+      }),
+    ).rejects.toBe(error);
+  });
+
+  test("rejects when the time is up, saying that the effect is not known", async () => {
+    const clock = new ManualClock();
+    const answer = withinTime(clock, 1_000, () => new Promise(() => undefined));
+    const rejection = rejectionOf(answer);
+
+    await clock.advance(1_000);
+
+    expect(await rejection).toBeInstanceOf(StoreTimeoutError);
+    expect(await rejection).toHaveProperty("message", "No answer within 1000 ms; whether the call took effect is not known.");
+  });
+
+  test("hands an answer that comes too late to the one who clears up, once", async () => {
+    const clock = new ManualClock();
+    const call = deferred<string>();
+    const late: string[] = [];
+    const answer = withinTime(
+      clock,
+      1_000,
+      () => call.promise,
+      (value) => late.push(value),
+    );
+    const rejection = rejectionOf(answer);
+    await clock.advance(1_000);
+
+    call.resolve("too late");
+    await settle();
+
+    expect(await rejection).toBeInstanceOf(StoreTimeoutError);
+    expect(late).toEqual(["too late"]);
+  });
+
+  test("lets a rejection that comes too late go", async () => {
+    const clock = new ManualClock();
+    const call = deferred<string>();
+    const answer = withinTime(clock, 1_000, () => call.promise);
+    const rejection = rejectionOf(answer);
+    await clock.advance(1_000);
+
+    call.reject(new Error("nobody hears this"));
+    await settle();
+
+    expect(await rejection).toBeInstanceOf(StoreTimeoutError);
+  });
+
+  test("does not wait for the limits of other calls", async () => {
+    const clock = new ManualClock();
+    const slow = withinTime(clock, 5_000, () => new Promise(() => undefined));
+    const quick = withinTime(clock, 1_000, () => new Promise(() => undefined));
+    const outcomes = Promise.allSettled([slow, quick]);
+
+    await clock.advance(1_000);
+    await expect(quick).rejects.toBeInstanceOf(StoreTimeoutError);
+    expect(clock.now()).toBe(1_000);
+
+    await clock.advance(4_000);
+    expect((await outcomes).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  });
+});
