@@ -105,7 +105,7 @@ async function together(call, count, inFlight) {
 }
 
 async function bytesOf({ call, units = 1, inFlight = 1 }) {
-  return call === undefined || inFlight > 1 ? undefined : (await bytesPerCall(call)) / units;
+  return call === undefined || inFlight > 1 ? undefined : (await bytesPerCall(call, units)) / units;
 }
 
 function figures(row, samples) {
