@@ -19,8 +19,8 @@ interface Slot {
   expiresAt: number;
 }
 
-/** Entries looked at in one go, by the sweep and by a page. About a millisecond's work. */
-const SLICE = 2_000;
+/** Entries looked at in one go, by the sweep and by a page: less than a millisecond of work. */
+const SLICE = 1_000;
 /** Between two slices of one sweep, so that other work gets its turn. */
 const PAUSE_MS = 5;
 

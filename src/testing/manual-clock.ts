@@ -1,12 +1,10 @@
+import { setImmediate } from "node:timers"; // the real one, whatever a test runner puts into its global place
 import type { Clock } from "../support/clock.js";
 
 interface Timer {
   readonly due: number;
   readonly callback: () => void;
 }
-
-/** The real one, whatever a test runner puts in its place afterwards. */
-const { setImmediate } = globalThis;
 
 /**
  * A clock that stands still until a test moves it: `configure((config) => { config.clock = clock; })`, `new MemoryStore({ clock })`.

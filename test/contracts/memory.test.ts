@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { MemoryStore } from "taskwright";
 import { ManualClock, storeContract } from "taskwright/testing";
-import { MemoryStore } from "../../src/stores/memory.js";
 
 const clock = new ManualClock();
 
@@ -10,7 +10,7 @@ storeContract({
   it,
   expect,
   clock,
-  createStore: () => new MemoryStore({ clock }),
+  createStore: () => new MemoryStore({ clock, sweepEveryMs: 86_400_000 }),
 });
 
 storeContract({ name: "MemoryStore, in real time", describe, it, expect, createStore: () => new MemoryStore() });
