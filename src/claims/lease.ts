@@ -61,6 +61,11 @@ export class Lease {
     return this.#options.owner;
   }
 
+  /** Is the write on its way that ends the ownership? */
+  get isConcluding(): boolean {
+    return this.#concluding;
+  }
+
   get lost(): boolean {
     return this.#lost !== undefined;
   }

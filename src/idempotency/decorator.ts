@@ -24,6 +24,7 @@ import { checkFields, parseResolver, type Literal } from "./resolver.js";
 
 export const idempotencyFeature: LayerFeature<Change, Merged> = {
   name: "idempotency",
+  takesKey: true,
   merge: mergeChange,
   describe: (merged) => (merged.off ? undefined : describeOptions(resolveOptions(merged))),
   layers(merged, type) {
@@ -70,8 +71,8 @@ interface NoSuchField<Field extends string> {
   readonly "the task's input has no such field": Field;
 }
 /** A class decorator that checks the names of input fields. */
-export interface FieldsDecorator<Field extends string> {
-  <C extends TaskType>(target: C & WithFields<C, Field>, context?: ClassDecoratorContext<C>): void;
+export interface FieldsDecorator<Field extends string, T extends Task = Task> {
+  <C extends abstract new (...args: never[]) => T>(target: C & WithFields<C, Field>, context?: ClassDecoratorContext<C>): void;
 }
 
 /**
@@ -82,11 +83,11 @@ export interface FieldsDecorator<Field extends string> {
  *
  * @throws {DefinitionError} when the resolver or an option has the wrong shape.
  */
-export function idempotentBy<const Field extends string>(
+export function idempotentBy<const Field extends string, T extends Task = Task>(
   resolver: Field | readonly Field[],
-  options?: IdempotencyOptions,
-): FieldsDecorator<Field>;
-export function idempotentBy(resolver: Literal, options?: IdempotencyOptions): TaskDecorator;
+  options?: IdempotencyOptions<T>,
+): FieldsDecorator<Field, T>;
+export function idempotentBy<T extends Task = Task>(resolver: Literal, options?: IdempotencyOptions<T>): TaskDecorator<T>;
 export function idempotentBy<T extends Task = Task>(
   resolver: ResolverFunction<T> | { call(task: T): Segment | Promise<Segment> },
   options?: IdempotencyOptions<T>,

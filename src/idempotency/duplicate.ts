@@ -69,7 +69,7 @@ function duplicate(run: Run, rule: "skip" | "fail", { key }: Identity, entry: St
     idempotencyKey: key,
     state,
     ...(first !== undefined && { firstRunId: first }),
-    ...(state === "processing" && { retryAfterMs: Math.ceil(entry.expiresInMs) }),
+    ...(state === "processing" && Number.isFinite(entry.expiresInMs) && { retryAfterMs: Math.ceil(entry.expiresInMs) }),
   };
   const reason = `duplicate of ${key}; state=${state}${state === "processing" ? addition : ""}`;
   if (rule === "skip") return { status: "skipped", reason, metadata };

@@ -26,7 +26,7 @@ export function idempotencyLayer(options: Idempotency, taskName: string): Layer 
     if ("outcome" in claiming) return claiming.outcome;
     if ("unprotected" in claiming) return unprotected(run, next, "store_error");
 
-    const claim = { run, identity: identified, lease: claiming.lease };
+    const claim: HeldClaim = { run, identity: identified, lease: claiming.lease, freed: false };
     hold(claim);
     const outcome = await next(run);
     await conclude(claim, options, outcome);
@@ -53,16 +53,20 @@ function unprotected(run: Run, next: Step, why: "gate" | "missing_key" | "store_
 
 /** After a run was called off, its work may still have an effect on the way: the claim stays until the work has come to rest. */
 async function conclude(claim: HeldClaim, options: Idempotency, outcome: Outcome): Promise<void> {
-  const { run, identity, lease } = claim;
-  const free = (): Promise<void> => release(run, identity, lease, releaseReason(outcome)).then(() => concluded(claim));
-  if (outcome.status !== "success" && run.aftermath !== undefined) {
-    run.aftermath = run.aftermath.then(free);
-  } else if (outcome.status !== "success") {
-    await free();
-  } else {
-    await complete(run, options, identity, lease);
+  const { run } = claim;
+  if (outcome.status === "success") {
+    await complete(run, options, claim.identity, claim.lease);
     concluded(claim);
+  } else if (run.aftermath === undefined) {
+    await free(claim, outcome);
+  } else {
+    run.aftermath = run.aftermath.then(() => free(claim, outcome));
   }
+}
+
+async function free(claim: HeldClaim, outcome: Outcome): Promise<void> {
+  if (!claim.freed) await release(claim.run, claim.identity, claim.lease, releaseReason(outcome));
+  concluded(claim);
 }
 
 /** The layer that makes an output ready to be kept for replay, where it can still fail the run and be rolled back. */

@@ -4,7 +4,7 @@ import { checkOptions, checkWord, describe } from "../support/check.js";
 import { toMs, type Duration } from "../support/duration.js";
 import type { EntryPage, Store } from "../stores/store.js";
 import { configuration } from "../task/configuration.js";
-import type { ExecuteOptions, InputOf, TaskClass } from "../task/contract.js";
+import type { ExecuteArguments, TaskClass } from "../task/contract.js";
 import { outsideRuns } from "../task/chain.js";
 import { Halt } from "../task/halt.js";
 import { keyNameOf } from "../task/name.js";
@@ -96,11 +96,8 @@ export async function releaseSlot(key: string, { owner, store }: { readonly owne
  * @throws {InvalidInputError} when the input does not fit.
  * @throws {DefinitionError} when the task is not idempotent.
  */
-export async function keyFor<C extends TaskClass>(
-  type: C,
-  input: InputOf<C>,
-  { idempotencyKey }: ExecuteOptions = NO_OPTIONS,
-): Promise<string | undefined> {
+export async function keyFor<C extends TaskClass>(type: C, ...args: ExecuteArguments<C>): Promise<string | undefined> {
+  const [input, { idempotencyKey } = NO_OPTIONS] = args;
   const idempotency = idempotencyOf(type);
   const plan = planOf(type);
   if (idempotency === undefined)

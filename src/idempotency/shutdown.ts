@@ -13,19 +13,22 @@ export interface HeldClaim {
   readonly run: Run;
   readonly identity: Identity;
   readonly lease: Lease;
+  /** Was it freed by the shutdown? Then the run's own end has nothing left to free. */
+  freed: boolean;
 }
 
 const held = new Set<HeldClaim>();
-let shuttingDown = false;
+let ending: Promise<readonly string[]> | undefined;
 let onLastConcluded: (() => void) | undefined;
 
 export function isShuttingDown(): boolean {
-  return shuttingDown;
+  return ending !== undefined;
 }
 
-/** Remembers a claim, until it is concluded. */
+/** Remembers a claim, until it is concluded. From now on a shutdown can call its run off. */
 export function hold(claim: HeldClaim): void {
   held.add(claim);
+  claim.run.scope.cancellable = true;
 }
 
 export function concluded(claim: HeldClaim): void {
@@ -35,36 +38,46 @@ export function concluded(claim: HeldClaim): void {
 }
 
 export interface ShutdownOptions {
-  /** How long runs that are called off have to come to rest by themselves, before their claims are freed. @default 5 (seconds) */
+  /** How long running work has to come to rest, once it is told to stop. @default 5 (seconds) */
   readonly grace?: Duration;
 }
 
 /**
- * For the end of a process, on SIGTERM say: no new claims, running work is called off through `this.signal`, and what is still claimed
- * after the grace period is freed, so that a deploy leaves no keys behind. Answers with the keys that had to be freed.
+ * For the end of a process, on SIGTERM say. No new claims are made, none is renewed, and running work is told to stop through `this.signal`; what ends well
+ * within the grace period counts. After it the runs that are left are answered as aborted and their claims are freed, so that a
+ * deploy leaves no keys behind. Answers with the keys that had to be freed. Called again, it gives the same answer.
  *
  * @throws {DefinitionError} when an option has the wrong shape.
  */
 export async function shutdown({ grace = 5 }: ShutdownOptions = {}): Promise<readonly string[]> {
   const graceMs = toMs("shutdown(): grace", grace, { zero: true });
-  shuttingDown = true;
-  const claims = [...held];
-  const reason = new ShutdownError("The process is shutting down");
-  for (const { run, lease } of claims) {
-    lease.stopRenewing();
-    run.scope.cancel(reason);
-  }
-  if (held.size > 0) await atRestWithin(graceMs);
-  const left = claims.filter((claim) => held.has(claim));
-  await Promise.all(left.map(({ run, identity, lease }) => release(run, identity, lease, "shutdown")));
-  return left.map(({ identity }) => identity.key);
+  ending ??= end(graceMs);
+  return ending;
 }
 
 /** Takes claims again after a shutdown. For tests, and for hosts that start over in one process. */
 export function resume(): void {
   if (held.size > 0)
     throw new DefinitionError(`resume(): ${held.size} claims of before the shutdown are still held. Await shutdown() first.`);
-  shuttingDown = false;
+  ending = undefined;
+}
+
+async function end(graceMs: number): Promise<readonly string[]> {
+  const reason = new ShutdownError("The process is shutting down");
+  for (const { run, lease } of held) {
+    lease.stopRenewing();
+    run.scope.abort(reason);
+  }
+  if (graceMs > 0 && held.size > 0) await atRestWithin(graceMs);
+  // Work that is done, and whose completion is being written, is none to be freed for a second run.
+  const left = [...held].filter(({ lease }) => !lease.isConcluding);
+  for (const claim of left) {
+    claim.freed = true;
+    claim.run.scope.cancel(reason);
+  }
+  await Promise.all(left.map(({ run, identity, lease }) => release(run, identity, lease, "shutdown")));
+  for (const claim of left) concluded(claim);
+  return left.map(({ identity }) => identity.key);
 }
 
 /** Waits until every claim is concluded, but no longer than that. */

@@ -11,8 +11,8 @@ export class AbortScope {
   #listeners: Set<() => void> | undefined;
   #unlink: (() => void) | undefined;
   #reason: { readonly value: unknown; readonly cancelled: boolean } | undefined;
-  /** Can a cancellation reach this scope at all? When not, nobody need race against one. */
-  readonly cancellable: boolean;
+  /** Can a cancellation reach this scope at all? When not, nobody need race against one. Whoever may cancel it later sets this before. */
+  cancellable: boolean;
 
   constructor(outer?: AbortScope, signal?: AbortSignal) {
     this.cancellable = outer !== undefined || signal !== undefined;

@@ -24,6 +24,8 @@ export interface RankedLayer {
 
 /** A feature that takes part in runs. */
 export interface LayerFeature<Declared, Effective> extends Feature<Declared, Effective> {
+  /** Does it make use of the `idempotencyKey` of a call? */
+  readonly takesKey?: true;
   /**
    * The layers for a class with these effective options; none when they turn it off.
    *

@@ -30,6 +30,8 @@ export interface Plan {
   readonly callbacks: Callbacks;
   /** The layers around `work`, down to one attempt. */
   readonly layers: Step;
+  /** Does a call's `idempotencyKey` mean anything to the class? */
+  readonly takesKey: boolean;
   /** What takes part as a layer, by name, with its effective options. */
   readonly policies: Readonly<Record<string, unknown>>;
   readonly deprecation: Deprecation | undefined;
@@ -66,6 +68,7 @@ function composePlan(type: TaskClass): Plan {
     middlewares: [...configuration.middlewares, ...middlewaresOf(type)],
     callbacks: groupCallbacks([...configuration.callbacks, ...callbacksOf(type)]),
     layers: compose([...coreLayers(type, contract), ...policies.flatMap(({ feature, options }) => feature.layers(options, type))], attempt),
+    takesKey: policies.some(({ feature }) => feature.takesKey === true),
     policies: Object.fromEntries(policies.map(({ feature, options }) => [feature.name, options])),
     deprecation: effective(type, deprecationFeature),
     tags: Object.freeze([...new Set([...configuration.tags, ...(settings.tags ?? [])])]),

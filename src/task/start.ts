@@ -62,13 +62,18 @@ function correlate(run: Run, correlationId: () => string | undefined): void {
 
 const CALL_OPTIONS = ["signal", "idempotencyKey", "context"];
 
-function checkCall({ name }: Plan, options: ExecuteOptions): void {
+function checkCall({ name, takesKey }: Plan, options: ExecuteOptions): void {
   if (options === NO_OPTIONS) return;
   checkOptions(`${name}.execute()`, options, CALL_OPTIONS);
   const { signal, idempotencyKey, context } = options;
   if (signal !== undefined && !isSignal(signal)) throw wrongOption(name, "signal", "an AbortSignal", signal);
   if (idempotencyKey !== undefined && typeof idempotencyKey !== "string")
     throw wrongOption(name, "idempotencyKey", "a text", idempotencyKey);
+  if (idempotencyKey !== undefined && !takesKey) {
+    throw new DefinitionError(
+      `${name}.execute(): idempotencyKey would protect nothing, since ${name} has no @idempotentBy(). Put one on the class.`,
+    );
+  }
   if (context !== undefined && (typeof context !== "object" || context === null)) throw wrongOption(name, "context", "an object", context);
 }
 
