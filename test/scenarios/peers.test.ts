@@ -209,6 +209,55 @@ describe("a claim that took effect and whose answer was lost", () => {
     expect(slotEvents(events)).not.toContain("idempotency_lost");
   });
 
+  test("is not given back while its repetition is on its way", async () => {
+    const clock = useManualClock();
+    const store = new MemoryStore({ clock });
+    const chaos = new ChaosStore(store);
+    keepIn(chaos);
+    const [first, second] = [chaos.disturb("claim", "delay-answer"), chaos.disturb("claim", "delay-answer")];
+    const atWork = new PausePoint();
+    const Charge = chargeTask({}, (_, run) => (run === 1 ? atWork.pass() : undefined));
+    const run = Charge.execute({ paymentId: "pay_1" });
+    await clock.advance(5_000 + 50);
+    await second.met;
+
+    first.release(); // too late for the first call; the second has been granted, and its answer is yet to come
+    await clock.advance(0);
+    second.release();
+    await atWork.reached;
+    const held = await store.get(KEY);
+    const other = await Charge.execute({ paymentId: "pay_1" });
+    atWork.resume();
+    const result = await run;
+
+    expect(held).toMatchObject({ owner: result.runId });
+    expect(other.metadata).toMatchObject({ code: "duplicate", state: "processing" });
+    expect(result).toMatchObject({ status: "success", metadata: {} });
+    expect(Charge.runs).toBe(1);
+  });
+
+  test("is given back when it comes while another claim of a run that waits is refused, once that run has given up", async () => {
+    const clock = useManualClock();
+    const store = new MemoryStore({ clock });
+    const chaos = new ChaosStore(store);
+    keepIn(chaos);
+    const late = chaos.disturb("claim", "delay");
+    const Charge = chargeTask({ onDuplicate: { processing: "wait" }, waitFor: 10 });
+    const given = Charge.execute({ paymentId: "pay_1" });
+    await clock.advance(5_000);
+    await store.set(KEY, "processing", { nx: true, owner: "other", ttlMs: 60_000 });
+    await clock.advance(20_000); // its repetition is refused, and it has waited in vain
+    const duplicate = await given;
+    await store.delete(KEY);
+
+    late.release(); // the very first call takes effect now
+    await clock.advance(0);
+
+    expect(duplicate).toMatchObject({ status: "failed", metadata: { code: "duplicate", state: "processing" } });
+    expect(await store.get(KEY)).toBeUndefined();
+    expect(Charge.runs).toBe(0);
+  });
+
   test("is given back when it comes after the caller has given up, so the next one runs", async () => {
     const clock = useManualClock();
     const store = new MemoryStore({ clock });
