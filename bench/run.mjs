@@ -29,7 +29,10 @@ const rows = chosen(await allRows(library), options.only);
 const measured = await measure(rows, { rounds: Number(options.rounds), sampleMs: Number(options.sample), cpu: options.cpu });
 
 if (options.json) console.log(JSON.stringify({ machine, clock: options.cpu ? "processor" : "wall", rows: measured }, undefined, 2));
-else console.log(`Node ${machine.node}, ${machine.processor}, ${machine.cores} cores, load ${machine.load.toFixed(1)} at the start${options.cpu ? ", processor time" : ""}\n\n${table(measured)}`);
+else
+  console.log(
+    `Node ${machine.node}, ${machine.processor}, ${machine.cores} cores, load ${machine.load.toFixed(1)} at the start${options.cpu ? ", processor time" : ""}\n\n${table(measured)}`,
+  );
 
 /** Every file in `rows/` exports `rows`, which gets the library and where that is, and gives entries of the table. */
 async function allRows(library) {

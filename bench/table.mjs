@@ -6,7 +6,14 @@ const COLUMNS = ["", "median", "quartiles", "over the floor", "times the floor",
 export function table(rows) {
   const lines = [COLUMNS, ...rows.map(cells)];
   const widths = COLUMNS.map((_, column) => Math.max(...lines.map((line) => line[column].length)));
-  return lines.map((line) => line.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column]))).join("  ").trimEnd()).join("\n");
+  return lines
+    .map((line) =>
+      line
+        .map((cell, column) => (column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column])))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
 }
 
 function cells({ name, ns, over, ratio, bytes }) {

@@ -13,6 +13,11 @@ export function rows({ Task }) {
   };
   return [3, 10].map((depth) => {
     const Outermost = chain(depth);
-    return { name: `execute, nested to depth ${depth}`, floor: `bare calls nested to depth ${depth}`, units: depth + 1, call: () => Outermost.execute() };
+    return {
+      name: `execute, nested to depth ${depth}`,
+      floor: `bare calls nested to depth ${depth}`,
+      units: depth + 1,
+      call: () => Outermost.execute(),
+    };
   });
 }
