@@ -34,15 +34,16 @@ export interface StoreEntry {
   readonly value: string;
   /** Who holds the key, while somebody does. */
   readonly owner?: string;
-  /** What is left of its life, in milliseconds; more than 0. */
+  /** What is left of its life, in milliseconds; more than 0. `Infinity` for what another program wrote without an expiry. */
   readonly expiresInMs: number;
 }
 
 export interface SetOptions {
-  /** The life of the entry from now, in whole milliseconds; at least 1. */
+  /** The life of the entry from now, in whole milliseconds; at least 1. Anything else rejects. */
   readonly ttlMs: number;
   readonly nx?: boolean;
   readonly xx?: boolean;
+  /** One or more characters without a space. Anything else rejects. */
   readonly owner?: string;
 }
 
