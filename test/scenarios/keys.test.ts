@@ -34,6 +34,7 @@ async function keysIn(store: Store, prefix = ""): Promise<string[]> {
 describe("two copies of the package in one process", () => {
   interface Told {
     copies: boolean;
+    required: boolean;
     results: unknown;
     runs: number[];
     recognised: boolean[];
@@ -49,9 +50,10 @@ describe("two copies of the package in one process", () => {
   }
 
   test("take each other's runs for duplicates, know each other's errors, and mix", async () => {
-    const { copies, results, runs, recognised, mixed, mixedRuns, named } = await told();
+    const { copies, required, results, runs, recognised, mixed, mixedRuns, named } = await told();
 
     expect(copies).toBe(true);
+    expect(required).toBe(true);
     const key = "cmdx:idem:ChargeCustomer:pay_1";
     expect(results).toEqual([{ status: "success" }, { status: "failed", code: "duplicate", key }]);
     expect(runs).toEqual([1, 0]);
@@ -133,6 +135,15 @@ describe("two tasks with one name", () => {
     await expect(Other.execute({})).rejects.toThrow(DefinitionError);
     await expect(Other.execute({})).rejects.toThrow(/called "Charge".*another name/);
     expect([One.runs, Other.runs]).toEqual([1, 0]);
+  });
+
+  test("are refused also when only their namespaces make their keys meet", async () => {
+    const Wide = keyedBy(() => "Charge:1", { name: "idem", namespace: "cmdx" });
+    const Narrow = keyedBy(() => "1", { name: "Charge", namespace: "cmdx:idem" });
+    await Wide.execute({});
+
+    await expect(Narrow.execute({})).rejects.toThrow(/"?cmdx:idem:Charge:"?.*nested/s);
+    expect([Wide.runs, Narrow.runs]).toEqual([1, 0]);
   });
 
   /** Two modules that both have a class called Charge, bundled into one program that tells their keys. */

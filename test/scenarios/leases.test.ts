@@ -150,15 +150,19 @@ describe("times", () => {
   test("the lease is minutes by default, whatever the retention, and never longer than it", () => {
     const leaseOf = (ttl: Duration): number | undefined => chargeTask({ ttl }).idempotency?.leaseMs;
 
+    const unset = { ttl: DAY, lease: undefined } as unknown as IdempotencyOptions; // what code that passes options on may give
+
     expect([leaseOf(DAY), leaseOf(300), leaseOf(10)]).toEqual([300_000, 300_000, 10_000]);
+    expect(chargeTask(unset).idempotency?.leaseMs).toBe(300_000);
   });
 
-  test("a lease longer than the retention is refused, with the cure", async () => {
-    const Charge = chargeTask({ ttl: 10, lease: 60 });
+  test("a lease longer than the retention is refused, with the cure, also where parent and child bring it about", async () => {
+    const refusal = /lease \(60000 ms\) is longer than ttl \(10000 ms\).*Shorten lease/s;
+    class Child extends chargeTask({ ttl: 10 }) {}
+    idempotentBy({ lease: 60 })(Child);
 
-    await expect(Charge.execute({ paymentId: "pay_1" })).rejects.toThrow(
-      /lease \(60000 ms\) is longer than ttl \(10000 ms\).*Shorten lease/s,
-    );
+    expect(() => chargeTask({ ttl: 10, lease: 60 })).toThrow(refusal);
+    await expect(Child.execute({ paymentId: "pay_1" })).rejects.toThrow(refusal);
   });
 });
 

@@ -61,6 +61,7 @@ class Place {
   readonly answers: Record<string, number>;
   #program: Program;
   #atWork = false;
+  #onWork: () => void = () => undefined;
 
   constructor(answers: Record<string, number>, seed: number) {
     this.answers = answers;
@@ -70,6 +71,11 @@ class Place {
   /** Is there somebody who has begun, and has not finished? */
   get busy(): boolean {
     return this.#atWork && this.left > 0;
+  }
+
+  /** Resolves when its next work begins, or after a while without any. */
+  async work(): Promise<void> {
+    await Promise.race([new Promise<void>((resolve) => (this.#onWork = resolve)), wait(500)]);
   }
 
   async kill(): Promise<void> {
@@ -93,6 +99,7 @@ class Place {
     });
     program.onMessage((message) => {
       const { kind, answer } = message as { kind: string; answer: string }; // what the program sends
+      if (kind === "working") this.#onWork();
       if (kind !== "progress") return;
       this.#atWork = true;
       this.left -= 1;
@@ -112,11 +119,13 @@ async function run(): Promise<{ kills: number; answers: Record<string, number> }
   const deadline = performance.now() + LENGTH_MS;
   let kills = 0;
   while (performance.now() < deadline && places.some(({ left }) => left > 0)) {
-    await wait(100 + chance() * 400);
+    await wait(chance() * 300);
     const victims = busy();
     const victim = victims[Math.floor(chance() * victims.length)];
     if (victim === undefined) continue;
     kills += 1;
+    await victim.work();
+    await wait(chance() * 80); // at work, at its end, or before the next
     await victim.replace(SEED + WORKERS + kills);
   }
   await Promise.all(places.map((place) => place.kill()));
