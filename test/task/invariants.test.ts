@@ -28,7 +28,9 @@ const act = fc.oneof(
   { weight: 1, arbitrary: odd.map((value) => ({ kind: "reject" as const, value })) },
   {
     weight: 1,
-    arbitrary: fc.constantFrom("skip" as const, "fail" as const, "success" as const).map((halt) => ({ kind: "halt" as const, halt })),
+    arbitrary: fc
+      .constantFrom("skip" as const, "fail" as const, "success" as const, "wrong success" as const)
+      .map((halt) => ({ kind: "halt" as const, halt })),
   },
   { weight: 1, arbitrary: fc.constantFrom("skip" as const, "fail" as const).map((halt) => ({ kind: "swallowed" as const, halt })) },
   { weight: 1, arbitrary: fc.constant({ kind: "wait" as const }) },
@@ -38,14 +40,16 @@ type Act = typeof act extends fc.Arbitrary<infer A> ? A : never;
 
 const link = fc.record({
   before: act,
-  next: fc.constantFrom<"await" | "return" | "leave" | "twice" | "never" | "outcome">(
-    "await",
-    "await",
-    "return",
-    "leave",
-    "twice",
-    "never",
-    "outcome",
+  next: fc.constantFrom(
+    "await" as const,
+    "await" as const,
+    "return" as const,
+    "leave" as const,
+    "twice" as const,
+    "never" as const,
+    "late" as const,
+    "outcome" as const,
+    "wrong" as const,
   ),
   after: act,
 });
@@ -83,7 +87,7 @@ function doAct(action: Act, task: Task, { controller }: World): unknown {
     case "reject":
       return Promise.reject(action.value);
     case "halt":
-      return action.halt === "success" ? (task as Success).success({ id: "halted" }) : task[action.halt]("halted");
+      return halt(action.halt, task);
     case "swallowed":
       try {
         return task[action.halt]("swallowed");
@@ -97,12 +101,22 @@ function doAct(action: Act, task: Task, { controller }: World): unknown {
   }
 }
 
+function halt(how: "skip" | "fail" | "success" | "wrong success", task: Task): never {
+  if (how === "success") return (task as Success).success({ id: "halted" });
+  return how === "wrong success" ? (task as Success).success({ id: 5 }) : task[how]("halted");
+}
+
 function linkOf(steps: LinkPlan, world: World) {
   return async (task: Task, next: Next): Promise<Outcome | void> => {
     await doAct(steps.before, task, world);
     switch (steps.next) {
       case "never":
         return;
+      case "late":
+        setImmediate(() => void next());
+        return;
+      case "wrong":
+        return { status: "success", output: { id: 5 } };
       case "outcome":
         return { status: "skipped", reason: "turned away" };
       case "return":
@@ -172,14 +186,16 @@ async function runPlan(steps: Plan) {
   );
   const Fuzzed = taskOfPlan(steps, world);
   const result = await Fuzzed.execute(steps.given as { id: string }, { signal: world.controller.signal });
+  const lengthAtAnswer = world.story.length;
   await settle();
-  return { result, executed, seen, ...world };
+  await settle();
+  return { result, executed, seen, wentOn: world.story.length > lengthAtAnswer, ...world };
 }
 
 type Told = Awaited<ReturnType<typeof runPlan>>;
 
 /** The promises of the page on one run, each with whether it was kept. */
-function promises(steps: Plan, { result, executed, seen, story, controller }: Told): Record<string, boolean> {
+function promises(steps: Plan, { result, executed, seen, story, wentOn, controller }: Told): Record<string, boolean> {
   const count = (line: string): number => story.filter((other) => other === line).length;
   const started = count("* task_started");
   const { status } = result;
@@ -196,6 +212,7 @@ function promises(steps: Plan, { result, executed, seen, story, controller }: To
     "there is at most one rollback, of work that was entered and failed":
       count("rollback") === 0 || (count("rollback") === 1 && status === "failed" && count("work") > 0),
     "every success was verified": status !== "success" || typeof result.output.id === "string",
+    "nothing goes on after the answer, unless the run was called off": !wentOn || controller.signal.aborted,
     "no listener is left on the signal": getEventListeners(controller.signal, "abort").length === 0,
   };
 }
