@@ -35,7 +35,7 @@ export function runProgram(file: string, { cwd = root, timeoutMs = 30_000, args 
 }
 
 /** A machine that does much else meanwhile is slow to start processes, and some programs start several. */
-const READERS_PATIENCE_MS = 90_000;
+const READERS_PATIENCE_MS = 150_000;
 
 /** Runs a program like a reader would. One that asks for REDIS_URL gets an empty server of its own, so that none meets the keys of another. */
 export async function runAsReader(file: string): Promise<Ended> {
