@@ -259,3 +259,20 @@ test("a listing passes over keys of other kinds", async () => {
   const { entries } = await new RedisStore(client).entries({ prefix: "mixed:", limit: 10_000 });
   expect(entries.map((entry) => entry.key)).toEqual(["mixed:entry"]);
 });
+
+test("a claim that a failover has lost is granted again, and its first owner is refused when it completes", async () => {
+  const replica = await startRedis();
+  const promoted = new Redis(replica.port);
+  await promoted.replicaof("127.0.0.1", server.port);
+  await vi.waitFor(async () => expect(await promoted.info("replication")).toContain("master_link_status:up"), 10_000);
+  await promoted.replicaof("NO", "ONE"); // cut off before the claim arrives, and then the one that is left
+  const [before, after] = [new RedisStore(client), new RedisStore(promoted)];
+  const first = await before.set(freshKey(), "processing", { nx: true, owner: "a", ...LIFE });
+  const second = await after.set(key, "processing", { nx: true, owner: "b", ...LIFE });
+  const completed = await after.set(key, "completed", { xx: true, owner: "a", ...LIFE });
+  promoted.disconnect();
+  await replica.stop();
+
+  expect([first.ok, second.ok]).toEqual([true, true]);
+  expect(completed).toMatchObject({ ok: false, held: { value: "processing", owner: "b" } });
+});

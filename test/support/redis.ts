@@ -36,7 +36,10 @@ export class RedisServer {
     const [line] = (await once(guard.stdout, "data")) as [Buffer];
     guard.stdout.destroy();
     this.#pid = Number(line.toString());
-    await answers(this.port);
+    await answers(this.port).catch(async (error: unknown) => {
+      await this.stop();
+      throw error;
+    });
   }
 
   /** Ends the server at once, as a crash would. */
