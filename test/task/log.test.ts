@@ -186,6 +186,7 @@ describe("a logger that fails", () => {
         throw new Error("disk full");
       },
     ],
+    ["rejects", () => Promise.reject(new Error("disk full"))],
     ["never settles", () => new Promise(() => undefined)],
   ])("and %s changes no outcome and keeps nobody waiting", async (_, log) => {
     configure((config) => {
