@@ -54,6 +54,26 @@ describe("a task of the other copy that is run inside one of this", () => {
     expect(result).toMatchObject({ status: "failed", reason: "declined", origin: { task: "Charge" } });
     expect(result).toHaveProperty("error", expect.any(TypeError));
   });
+
+  test("lets the halt of the run around it pass", async () => {
+    let attempts = 0;
+    class Checkout extends here.Task.with() {
+      async work(): Promise<void> {
+        const outer = this as here.Task;
+        class Charge extends there.Task.with() {
+          work(): void {
+            attempts += 1;
+            outer.skip("closed");
+          }
+        }
+        there.retryOn(() => true, { limit: 3, delay: 0 })(Charge);
+        await Charge.execute();
+      }
+    }
+
+    expect(await Checkout.execute()).toMatchObject({ status: "skipped", reason: "closed" });
+    expect(attempts).toBe(1);
+  });
 });
 
 describe("a decorator of the other copy", () => {
