@@ -119,6 +119,11 @@ describe("gates of a subclass", () => {
     expect(await run(retryOn({ unless: null }))).toBe(0);
     expect(await run(retryOn({ if: null, unless: always }))).toBe(0);
   });
+
+  test("are left as they are by undefined", async () => {
+    expect(await run(retryOn({ if: undefined }))).toBe(0);
+    expect(await run(retryOn({ if: null, unless: undefined }))).toBe(1);
+  });
 });
 
 describe("several decorators on one class", () => {
