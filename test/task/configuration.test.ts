@@ -140,6 +140,7 @@ describe("a configuration that is wrong is refused where it is written", () => {
     ["tags", [undefined], "config.tags must be texts that are not blank, got undefined."],
     ["correlationId", "request-1", 'config.correlationId must be a function, got "request-1".'],
     ["construct", undefined, "config.construct must be a function, got undefined."],
+    ["clock", { now: 1, epoch: 2, timer: 3 }, "config.clock must have now, epoch and timer, got an object."],
     ["clock", Date, "config.clock must have now, epoch and timer, got the function Date."],
   ])("config.%s = %o", (key, value, message) => {
     const error = thrownBy(set(key, value));
