@@ -190,6 +190,19 @@ describe("what is retried", () => {
     expect(result).toMatchObject({ retries: 2, origin: { task: "Sample" } });
   });
 
+  test("no programmer's mistake, which does not mend itself", async () => {
+    let calls = 0;
+    const Inner = taskOf(() => 1);
+    const Outer = taskOf(async () => {
+      calls += 1;
+      await Inner.execute({}, { sginal: undefined } as object);
+    });
+    retryOn(() => true, { limit: 2, delay: 0 })(Outer);
+
+    expect(await Outer.execute()).toMatchObject({ status: "failed", error: { name: "DefinitionError" }, retryable: false });
+    expect(calls).toBe(1);
+  });
+
   test("no failure of a nested run that says that it cannot end better", async () => {
     let calls = 0;
     const Inner = taskOf((task) => {
