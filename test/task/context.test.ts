@@ -62,6 +62,24 @@ describe("the context", () => {
     expect(({} as { admin?: boolean }).admin).toBeUndefined();
   });
 
+  test("has nothing in it that nobody put there, whatever the key", async () => {
+    const result = await taskOf((task) =>
+      ["constructor", "toString", "hasOwnProperty", "__proto__"].map((key) => task.context[key]),
+    ).execute();
+
+    expect(result).toHaveProperty("output", [undefined, undefined, undefined, undefined]);
+  });
+
+  test("takes a key __proto__ that a task sets as a key", async () => {
+    const result = await taskOf((task) => {
+      task.context["__proto__"] = { admin: true };
+      return task.context["admin"];
+    }).execute();
+
+    expect(result).toMatchObject({ output: undefined });
+    expect(Object.keys(result.context)).toEqual(["__proto__"]);
+  });
+
   test.each([
     ["a text", "context"],
     ["a number", 5],
