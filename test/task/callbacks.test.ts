@@ -156,6 +156,39 @@ describe("callbacks on methods", () => {
   });
 });
 
+describe("one method decorated several times for one callback", () => {
+  class Parent extends Task.with({ input: z.object({ amount: z.number() }) }) {
+    work(): void {}
+    @onSuccess<Parent>({ if: (task) => task.input.amount > 10 })
+    @onSuccess<Parent>({ if: (task) => task.input.amount < 0 })
+    unusual(): void {
+      note("unusual");
+    }
+    @onSuccess() last(): void {
+      note("last");
+    }
+  }
+
+  test("runs for each of them whose gates pass", async () => {
+    for (const amount of [5, 50, -5]) await Parent.execute({ amount });
+
+    expect(story).toEqual(["last", "unusual", "last", "unusual", "last"]);
+  });
+
+  test("is taken over as a whole by a subclass that decorates it again, in its place", async () => {
+    class Child extends Parent {
+      @onSuccess() override unusual(): void {
+        note("always");
+      }
+    }
+
+    await Child.execute({ amount: 5 });
+    await Parent.execute({ amount: 5 });
+
+    expect(story).toEqual(["always", "last", "last"]);
+  });
+});
+
 describe("callbacks as functions", () => {
   test("get the task as this and as first argument, then the outcome", async () => {
     const Sample = taskOf(() => 7);
