@@ -155,6 +155,7 @@ onEachStore((world) => {
     expect(result).toMatchObject({ status: "failed", metadata: { code: "aborted" }, rolledBack: false });
     expect(seen).toEqual({ works: 0, rollbacks: 0 });
     expect(await world.raw(KEY)).toBeUndefined();
+    expect(world.store.calls).toEqual([]); // nobody was made a duplicate of a run that would not run
   });
 
   test("a run that is called off while its resolver thinks claims nothing for longer than it takes to give it back", async () => {

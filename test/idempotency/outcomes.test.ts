@@ -60,6 +60,7 @@ onEachStore((world) => {
     });
 
     test("stands whatever happens afterwards: a callback that throws or halts changes neither result nor slot", async () => {
+      recordEvents("observer_error");
       class ChargeCustomer extends Task.with({ input: z.object({ paymentId: z.string() }) }) {
         work(): string {
           return "charged";

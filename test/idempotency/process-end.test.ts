@@ -11,7 +11,7 @@ function run(text: string): ReturnType<typeof runProgram> {
   mkdirSync(home, { recursive: true });
   const file = join(mkdtempSync(join(home, "end-")), "program.mjs");
   writeFileSync(file, text);
-  return runProgram(file, { cwd: root, timeoutMs: 15_000 });
+  return runProgram(file, { cwd: root, timeoutMs: 60_000 });
 }
 
 const TASK = `
@@ -22,7 +22,7 @@ const TASK = `
   idempotentBy(literal("k"), { ttl: "24h", lease: 60 })(Nightly);
 `;
 
-describe("a process", () => {
+describe("a process", { timeout: 90_000 }, () => {
   test("ends by itself after its runs, with slots that live for a day", async () => {
     const ended = await run(`${TASK}
       const work = () => "done";

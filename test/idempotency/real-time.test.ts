@@ -1,8 +1,10 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout as wait } from "node:timers/promises";
 import { Redis } from "ioredis";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { configure, LeaseLostError, resetConfiguration } from "taskwright";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { configure, LeaseLostError, MemoryStore, resetConfiguration, Task, type Result } from "taskwright";
 import { RedisStore } from "taskwright/redis";
+import { ChaosStore } from "taskwright/testing";
 import { ofName, PausePoint, recordEvents } from "../support/builders.js";
 import { provideRedis, startRedis } from "../support/redis.js";
 import { chargeTask, INPUT, KEY } from "./charge.js";
@@ -94,6 +96,62 @@ test("work longer than its lease keeps its key in real time", async () => {
 
   expect(await ChargeCustomer.execute(INPUT)).toMatchObject({ status: "skipped", metadata: { state: "processing" } });
   expect(await first).toMatchObject({ status: "success", metadata: {} });
+});
+
+describe("what happens on the timer that all leases share belongs to the run it happens for, and not to the one that set the timer:", () => {
+  const OPTIONS = { ttl: 60, lease: "150ms" } as const;
+
+  test("a task that is run when a signal aborts is in the chain of its own run", async () => {
+    class CleanUp extends Task.with() {
+      work(): void {}
+    }
+    const cleanUps: Promise<Result>[] = [];
+    const pause = new PausePoint();
+    const { ChargeCustomer } = chargeTask(OPTIONS, {
+      async work(task) {
+        if (task.input.paymentId === "pay_123") task.signal.addEventListener("abort", () => cleanUps.push(CleanUp.execute()));
+        await pause.pass();
+      },
+    });
+    const other = ChargeCustomer.execute({ paymentId: "another" }, { context: { tenant: "another" } });
+    await pause.reached;
+    const run = ChargeCustomer.execute(INPUT, { context: { tenant: "own" } });
+    await wait(20);
+    await client.set(KEY, "processing owner=another-process", "PX", 60_000);
+    await vi.waitFor(() => expect(cleanUps).toHaveLength(1), { timeout: 5_000 });
+    pause.resume();
+    await other;
+
+    const { runId, chainId } = await run;
+    expect(await cleanUps[0]).toMatchObject({ parentId: runId, chainId, context: { tenant: "own" } });
+  });
+
+  test("renewals and events are not seen inside another request", async () => {
+    const requests = new AsyncLocalStorage<string>();
+    const seen: (string | undefined)[] = [];
+    const store = new ChaosStore(new MemoryStore());
+    const renew = store.renew.bind(store);
+    store.renew = (key, options) => {
+      if (key === KEY) seen.push(requests.getStore());
+      return renew(key, options);
+    };
+    configure((config) => {
+      config.store = store;
+      config.telemetry.subscribe("idempotency_lost", () => seen.push(requests.getStore()));
+    });
+    const pause = new PausePoint();
+    const { ChargeCustomer } = chargeTask(OPTIONS, { work: () => pause.pass() });
+    const other = requests.run("another request", () => ChargeCustomer.execute({ paymentId: "another" }));
+    await pause.reached;
+    const run = requests.run("its own request", () => ChargeCustomer.execute(INPUT));
+    await vi.waitFor(() => expect(seen.length).toBeGreaterThan(1), { timeout: 5_000 });
+    await store.delete(KEY);
+    await vi.waitFor(() => expect(store.calls.length).toBeGreaterThan(8), { timeout: 5_000 });
+    pause.resume();
+    await Promise.all([run, other]);
+
+    expect(seen).not.toContain("another request");
+  });
 });
 
 describe("a server that hangs", () => {

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { DefinitionError, resume, ShutdownError, shutdown, Task } from "taskwright";
+import { DefinitionError, idempotentBy, literal, resume, ShutdownError, shutdown, Task } from "taskwright";
 import { ofName, PausePoint, recordEvents } from "../support/builders.js";
 import { chargeTask, INPUT, KEY, operations, type ChargeTask } from "./charge.js";
 import { onEachStore } from "./world.js";
@@ -219,6 +219,81 @@ onEachStore((world) => {
       await world.pass(1_000);
 
       expect(events.map(({ name }) => name)).toEqual(["idempotency_released"]);
+    });
+
+    test("does not end before a completion that is on its way, also without a grace period: the work is done", async () => {
+      const slow = world.store.disturb("complete", "delay");
+      const { ChargeCustomer } = chargeTask(OPTIONS);
+      const run = ChargeCustomer.execute(INPUT);
+      await slow.met;
+      let over = false;
+      const keys = shutdown({ grace: 0 }).finally(() => (over = true));
+      await world.pass(100);
+      const wasOver = over;
+
+      slow.release();
+      await world.pass(100);
+
+      expect(wasOver).toBe(false);
+      expect(await keys).toEqual([]);
+      expect(await run).toMatchObject({ status: "success", metadata: {} });
+      expect(await world.raw(KEY)).toBe("completed");
+    });
+
+    test("does not free a second time what a run is freeing by itself", async () => {
+      const events = recordEvents("idempotency_released", "idempotency_lost");
+      const slow = world.store.disturb("delete", "delay");
+      const { ChargeCustomer } = chargeTask(OPTIONS, { work: (task) => task.fail("declined") });
+      const run = ChargeCustomer.execute(INPUT);
+      await slow.met;
+
+      const keys = shutdown({ grace: 0 });
+      await world.pass(100);
+      slow.release();
+      await world.pass(100);
+      await Promise.all([run, keys]);
+
+      expect(events.map(({ name, payload }) => [name, payload])).toEqual([
+        ["idempotency_released", { idempotencyKey: KEY, reason: "failed" }],
+      ]);
+    });
+
+    test("that begins in the moment in which a claim is announced does not overlook it", async () => {
+      const { pause, work } = deaf();
+      const { ChargeCustomer } = chargeTask(OPTIONS, { work });
+      let keys: Promise<readonly string[]> | undefined;
+      ChargeCustomer.telemetry.subscribe("idempotency_claimed", () => (keys = shutdown({ grace: 1 })));
+      const run = ChargeCustomer.execute(INPUT);
+      await world.pass(2_000);
+      pause.resume();
+
+      expect(await run).toMatchObject({ status: "failed" });
+      expect(await world.raw(KEY)).toBeUndefined();
+      await keys;
+    });
+
+    test("lets nested work that ends well within the grace period count as well", async () => {
+      const { pause, work } = deaf();
+      const { ChargeCustomer, seen } = chargeTask(OPTIONS, { work });
+      class Order extends Task.with() {
+        async work(): Promise<unknown> {
+          const charge = await ChargeCustomer.executeBang(INPUT);
+          return charge.status;
+        }
+      }
+      idempotentBy(literal("o1"))(Order);
+      const run = Order.execute();
+      await pause.reached;
+
+      const keys = shutdown({ grace: 5 });
+      await world.pass(1_000);
+      pause.resume();
+      await world.pass(100);
+
+      expect(await run).toMatchObject({ status: "success", output: "success" });
+      expect(seen).toEqual({ works: 1, rollbacks: 0 });
+      expect(await world.raw(KEY)).toBe("completed");
+      expect(await keys).toEqual([]);
     });
 
     test.each([-1, Number.NaN, "5"])("refuses a grace period of %s", async (grace) => {
