@@ -5,6 +5,7 @@ import { sleep } from "../support/sleep.js";
 import { messageOf, toError } from "../support/thrown.js";
 import { withinTime } from "../support/time-limit.js";
 import type { SetResult, Store } from "../stores/store.js";
+import { insideRun } from "../task/chain.js";
 import { announce } from "../task/observers.js";
 import type { FailedOutcome, Outcome } from "../task/outcome.js";
 import type { Run } from "../task/run.js";
@@ -36,6 +37,7 @@ export async function claimSlot(run: Run, options: Idempotency, identity: Identi
   const store = storeOf(run.plan);
   const waiting = new Waiting(run, options.waitForMs);
   for (let vanished = 0; ;) {
+    if (run.scope.cancelled) return { outcome: run.abortedOutcome() };
     if (isShuttingDown()) return { outcome: shuttingDown(run) };
     const answer = await askForSlot(run, options, identity, store);
     if ("error" in answer) return unavailable(run, options, identity, store, answer.error);
@@ -93,7 +95,7 @@ async function askForSlot(
 function startLease(run: Run, options: Idempotency, { key }: Identity, store: Store, { fence, claimedAt }: Granted): Lease {
   run.claim = Object.freeze({ key, owner: run.runId, fence });
   run.holdsClaim = true;
-  const lease = new Lease(
+  return new Lease(
     {
       store,
       clock: run.clock,
@@ -102,17 +104,19 @@ function startLease(run: Run, options: Idempotency, { key }: Identity, store: St
       leaseMs: options.leaseMs,
       maxHoldMs: options.maxHoldMs,
       storeTimeoutMs: storeTimeoutMs(),
-      onLost: (why, error) => {
-        announce(run, "idempotency_lost")?.({ idempotencyKey: key, why });
-        run.scope.abort(error);
-      },
+      // Told on a timer that all leases share: what listeners start belongs to this run.
+      onLost: (why, error) =>
+        insideRun(run, () => {
+          announce(run, "idempotency_lost")?.({ idempotencyKey: key, why });
+          run.scope.abort(error);
+        }),
       onRenewError: (thrown) =>
-        announce(run, "idempotency_store_error")?.({ operation: "renew", idempotencyKey: key, error: toError(thrown) }),
+        insideRun(run, () =>
+          announce(run, "idempotency_store_error")?.({ operation: "renew", idempotencyKey: key, error: toError(thrown) }),
+        ),
     },
     claimedAt,
   );
-  announce(run, "idempotency_claimed")?.({ idempotencyKey: key });
-  return lease;
 }
 
 /** The claim was granted while the process began to shut down. */

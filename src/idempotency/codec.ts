@@ -14,32 +14,35 @@ export type Encoded = { readonly text: string } | { readonly why: "unstorable" |
  */
 export async function encodeOutput(run: Run, outcome: SuccessOutcome, maxBytes: number): Promise<Encoded> {
   try {
-    const text = (await faithfulText(run, outcome, encodedSide(run, outcome))) ?? (await faithfulText(run, outcome, outcome.returned));
-    if (text === undefined) throw new TypeError("its schema gives another output each time it parses");
-    const bytes = Buffer.byteLength(text);
-    if (bytes <= maxBytes) return { text };
-    return {
-      why: "too_large",
-      error: new UnstorableOutputError(`The output of ${run.plan.name} takes ${bytes} bytes, and maxOutputBytes is ${maxBytes}`),
-    };
+    for (const value of new Set([encodedSide(run, outcome), outcome.returned])) {
+      const text = stringify(value, REDUCERS);
+      const bytes = Buffer.byteLength(text);
+      if (bytes > maxBytes) return tooLarge(run, bytes, maxBytes);
+      if (await isFaithful(run, text, outcome.output)) return { text };
+    }
+    throw new TypeError("its schema gives another output each time it parses");
   } catch (thrown) {
     const error = toError(thrown);
     const path: unknown = Reflect.get(error, "path"); // where devalue met what it cannot write
     const where = typeof path === "string" && path !== "" ? ` at output${path}` : "";
-    return {
-      why: "unstorable",
-      error: new UnstorableOutputError(`The output of ${run.plan.name} cannot be stored${where}: ${messageOf(error)}`, { cause: error }),
-    };
+    const message = `The output of ${run.plan.name} cannot be stored${where}: ${messageOf(error)}`;
+    return { why: "unstorable", error: new UnstorableOutputError(message, { cause: error }) };
   }
 }
 
-/** The value's text, if what is read back from it is the output again. */
-async function faithfulText(run: Run, { output }: SuccessOutcome, value: unknown): Promise<string | undefined> {
-  const text = stringify(value, REDUCERS);
+function tooLarge({ plan }: Run, bytes: number, maxBytes: number): Encoded {
+  return {
+    why: "too_large",
+    error: new UnstorableOutputError(`The output of ${plan.name} takes ${bytes} bytes, and maxOutputBytes is ${maxBytes}`),
+  };
+}
+
+/** Is what a replay would read from the text the output again? */
+async function isFaithful(run: Run, text: string, output: unknown): Promise<boolean> {
   try {
-    return isSame(await decodeOutput(run, text), output) ? text : undefined;
+    return isSame(await decodeOutput(run, text), output);
   } catch {
-    return undefined; // the schema does not take it back
+    return false; // the schema does not take it back
   }
 }
 

@@ -28,6 +28,7 @@ export function idempotencyLayer(options: Idempotency, taskName: string): Layer 
 
     const claim: HeldClaim = { run, identity: identified, lease: claiming.lease, freed: false };
     hold(claim);
+    announce(run, "idempotency_claimed")?.({ idempotencyKey: identified.key });
     const outcome = await next(run);
     await conclude(claim, options, outcome);
     return outcome;
@@ -65,6 +66,7 @@ async function conclude(claim: HeldClaim, options: Idempotency, outcome: Outcome
 }
 
 async function free(claim: HeldClaim, outcome: Outcome): Promise<void> {
+  claim.lease.concluding();
   if (!claim.freed) await release(claim.run, claim.identity, claim.lease, releaseReason(outcome));
   concluded(claim);
 }

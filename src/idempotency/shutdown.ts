@@ -1,5 +1,6 @@
 import { DefinitionError, ShutdownError } from "../errors.js";
 import type { Lease } from "../claims/lease.js";
+import { storeTimeoutMs } from "../claims/store-of.js";
 import { toMs, type Duration } from "../support/duration.js";
 import { AbortScope } from "../support/abort.js";
 import { sleep } from "../support/sleep.js";
@@ -66,10 +67,10 @@ async function end(graceMs: number): Promise<readonly string[]> {
   const reason = new ShutdownError("The process is shutting down");
   for (const { run, lease } of held) {
     lease.stopRenewing();
-    run.scope.abort(reason);
+    run.scope.abort(reason, "abort");
   }
-  if (graceMs > 0 && held.size > 0) await atRestWithin(graceMs);
-  // Work that is done, and whose completion is being written, is none to be freed for a second run.
+  await concludedWithin(graceMs);
+  // Runs whose end is on its way to the store are none to be freed for a second run: they are waited for.
   const left = [...held].filter(({ lease }) => !lease.isConcluding);
   for (const claim of left) {
     claim.freed = true;
@@ -77,11 +78,16 @@ async function end(graceMs: number): Promise<readonly string[]> {
   }
   await Promise.all(left.map(({ run, identity, lease }) => release(run, identity, lease, "shutdown")));
   for (const claim of left) concluded(claim);
+  await concludedWithin(LAST_WRITES * storeTimeoutMs());
   return left.map(({ identity }) => identity.key);
 }
 
+/** For how many times the store's time limit the last writes are waited for: as long as a completion is tried. */
+const LAST_WRITES = 3;
+
 /** Waits until every claim is concluded, but no longer than that. */
-async function atRestWithin(ms: number): Promise<void> {
+async function concludedWithin(ms: number): Promise<void> {
+  if (ms === 0 || held.size === 0) return;
   const waiting = new AbortScope();
   onLastConcluded = () => waiting.abort("all concluded");
   await sleep(configuration.clock, ms, waiting);

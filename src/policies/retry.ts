@@ -84,7 +84,7 @@ function parse(args: readonly (ErrorMatcher | RetryOptions)[]): RetryChange {
   const { limit, delay, maxDelay, jitter } = options;
   return {
     on,
-    gates: { ...("if" in options && { if: options.if }), ...("unless" in options && { unless: options.unless }) },
+    gates: { ...(options.if !== undefined && { if: options.if }), ...(options.unless !== undefined && { unless: options.unless }) },
     ...(limit !== undefined && { limit: checkInteger("@retryOn(): limit", limit, 0) }),
     ...(delay !== undefined && { delayMs: toMs("@retryOn(): delay", delay, { zero: true }) }),
     ...(maxDelay !== undefined && { maxDelayMs: maxDelay === null ? undefined : toMs("@retryOn(): maxDelay", maxDelay, { zero: true }) }),

@@ -3,7 +3,7 @@
  * and a long-lived signal keeps no listener of a run that has ended.
  *
  * Two strengths: `abort` tells the work through its signal; `cancel` also wants an answer at once, though the work may go on.
- * What is an abort for a scope is a cancellation for the scopes inside it.
+ * What is an abort for a scope is a cancellation for the scopes inside it, unless it says otherwise.
  */
 export class AbortScope {
   #controller: AbortController | undefined;
@@ -40,12 +40,13 @@ export class AbortScope {
     return this.#controller.signal;
   }
 
-  abort(reason: unknown): void {
-    this.#end({ value: reason, cancelled: false });
+  /** `inner` is what it is for the scopes inside this one. */
+  abort(reason: unknown, inner: "abort" | "cancel" = "cancel"): void {
+    this.#end({ value: reason, cancelled: false }, inner);
   }
 
   cancel(reason: unknown): void {
-    this.#end({ value: reason, cancelled: true });
+    this.#end({ value: reason, cancelled: true }, "cancel");
   }
 
   /** Calls back once, when the scope is aborted or cancelled; returns the way to stop listening. */
@@ -73,13 +74,16 @@ export class AbortScope {
     };
   }
 
-  #end(reason: { value: unknown; cancelled: boolean }): void {
+  #end(reason: { value: unknown; cancelled: boolean }, inner: "abort" | "cancel"): void {
     // A cancellation after an abort still has news to tell: that an answer is wanted now.
     if (this.#reason !== undefined && (this.#reason.cancelled || !reason.cancelled)) return;
     const first = this.#reason === undefined;
     this.#reason = first ? reason : { value: this.#reason?.value, cancelled: true };
     if (first) this.#controller?.abort(reason.value);
-    for (const scope of [...(this.#inner ?? [])]) scope.cancel(reason.value);
+    for (const scope of [...(this.#inner ?? [])]) {
+      if (inner === "cancel") scope.cancel(reason.value);
+      else scope.abort(reason.value, inner);
+    }
     for (const listener of [...(this.#listeners ?? [])]) listener();
   }
 }

@@ -1,3 +1,5 @@
+import { AsyncResource } from "node:async_hooks";
+
 /** Where time comes from. Nothing else in the library asks the machine for it, so tests can hold it still. */
 export interface Clock {
   /** Milliseconds from an arbitrary start, never going backwards: for durations and deadlines. */
@@ -14,6 +16,12 @@ export interface Clock {
 /** The longest wait that `setTimeout` keeps; beyond it, it would fire at once. */
 const LONGEST_MS = 2 ** 31 - 1;
 
+/**
+ * Background timers are shared, so they belong to nobody: set within a run, they would fire in its context, give it to whatever
+ * they start, and keep it alive.
+ */
+const nobody = new AsyncResource("Taskwright", { requireManualDestroy: true });
+
 export const systemClock: Clock = {
   now: () => performance.now(),
   epoch: () => Date.now(),
@@ -25,7 +33,8 @@ export const systemClock: Clock = {
       timeout = left > LONGEST_MS ? setTimeout(arm, LONGEST_MS) : setTimeout(callback, Math.max(0, left));
       if (background) timeout.unref();
     };
-    arm();
+    if (background) nobody.runInAsyncScope(arm);
+    else arm();
     return () => clearTimeout(timeout);
   },
 };

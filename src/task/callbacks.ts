@@ -83,15 +83,26 @@ export const callbacksFeature: Feature<CallbackEntry, CallbackEntry> = { name: "
 export function callbacksOf(type: object): readonly CallbackEntry[] {
   return lineage(type).reduce<readonly CallbackEntry[]>((inherited, at) => {
     const declared = declaredAt(at, callbacksFeature);
+    const onMethods = declared.filter(({ key }) => key !== undefined);
     const onClass = declared.filter(({ key }) => key === undefined).toReversed();
-    return [...declared.filter(({ key }) => key !== undefined), ...onClass].reduce(addCallback, inherited);
+    const added = onMethods.filter((entry) => !inherited.some((other) => overrides(entry, other)));
+    return [...inherited.flatMap((entry) => overridden(entry, inherited, onMethods)), ...added, ...onClass];
   }, []);
 }
 
-function addCallback(entries: readonly CallbackEntry[], added: CallbackEntry): readonly CallbackEntry[] {
-  const same = ({ callback: name, key, overridable }: CallbackEntry): boolean =>
-    overridable && name === added.callback && key === added.key;
-  return added.overridable && entries.some(same) ? entries.map((entry) => (same(entry) ? added : entry)) : [...entries, added];
+/** What stands in an inherited entry's place: itself, or the entries of the method that overrides it, once. */
+function overridden(
+  entry: CallbackEntry,
+  inherited: readonly CallbackEntry[],
+  declared: readonly CallbackEntry[],
+): readonly CallbackEntry[] {
+  const instead = declared.filter((other) => overrides(other, entry));
+  if (instead.length === 0) return [entry];
+  return inherited.find((other) => overrides(entry, other)) === entry ? instead : [];
+}
+
+function overrides(entry: CallbackEntry, other: CallbackEntry): boolean {
+  return entry.overridable && other.overridable && entry.callback === other.callback && entry.key === other.key;
 }
 
 /** Sorts entries by callback, each in order of declaration. */

@@ -25,9 +25,9 @@ export class Chain {
     return this.#started++;
   }
 
-  /** Made when somebody first asks for it. */
+  /** Made when somebody first asks for it. Without a prototype: a key from outside finds nothing that nobody put there. */
   get context(): TaskContext {
-    return (this.#context ??= {});
+    return (this.#context ??= Object.create(null) as TaskContext);
   }
 
   addContext(entries: object): void {

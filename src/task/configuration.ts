@@ -65,9 +65,10 @@ const CHECKS: Checks = {
   store: (value) => value === undefined || checkStore("config.store", value),
   storeTimeout: (value) => toMs("config.storeTimeout", value as Duration), // it checks what it is given
   clock: (value) => {
-    if (typeof value !== "object" || value === null || !("now" in value && "epoch" in value && "timer" in value)) {
-      throw new DefinitionError(`config.clock must have now, epoch and timer, got ${describe(value)}.`);
-    }
+    const isClock = ["now", "epoch", "timer"].every(
+      (name) => typeof value === "object" && value !== null && typeof Reflect.get(value, name) === "function",
+    );
+    if (!isClock) throw new DefinitionError(`config.clock must have now, epoch and timer, got ${describe(value)}.`);
   },
 };
 

@@ -1,7 +1,7 @@
 import { isMarked } from "../errors.js";
 import type { Outcome } from "./outcome.js";
 
-const HALT = Symbol("taskwright.halt");
+const HALT = Symbol.for("taskwright.halt");
 
 /**
  * What `this.skip()` and its like throw. It is no error: it only leaves `work`. The outcome has been noted on the

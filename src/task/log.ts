@@ -33,8 +33,7 @@ export function logRun(run: Run, result: Result): void {
   guarded(() => {
     const line = fieldsOf(run, result, logFields);
     const message = `${result.task} ${result.status}${typeof line["reason"] === "string" ? `: ${line["reason"]}` : ""}`;
-    if (result.status === "failed") logger.error(line, message);
-    else logger.info(line, message);
+    return result.status === "failed" ? logger.error(line, message) : logger.info(line, message);
   });
 }
 

@@ -1,4 +1,4 @@
-import { AbortedError, FinishedTaskError } from "../errors.js";
+import { AbortedError, FinishedTaskError, isDefinitionError } from "../errors.js";
 import { messageOf, toError } from "../support/thrown.js";
 import { Fault } from "./fault.js";
 import { Halt } from "./halt.js";
@@ -16,7 +16,9 @@ export function failureOfThrown(run: Run, thrown: unknown): FailedOutcome {
   if (thrown instanceof Fault) return outcomeOfFailure(thrown.result);
   if (run.scope.cancelled) return run.abortedOutcome();
   const error = toError(Halt.is(thrown) ? new FinishedTaskError(thrown.toString()) : thrown);
-  return { status: "failed", by: "error", error, reason: messageOf(error), retryable: true };
+  // Work that listens throws the signal's reason: it was called off, as work that does not listen is.
+  if (run.scope.aborted && thrown === run.scope.reason) return { ...run.abortedOutcome(), error, reason: messageOf(error) };
+  return { status: "failed", by: "error", error, reason: messageOf(error), retryable: !isDefinitionError(error) };
 }
 
 /** The failure of another run, come through to this one: the same error, reason and notes, and still its origin. */
