@@ -92,6 +92,7 @@ async function otherEndings(): Promise<void> {
   }
 }
 
+console.log();
 code('@idempotentBy("paymentId", { ttl: 600, lease: 3 })');
 code("class ChargeCustomer extends Task.with({ … })");
 
