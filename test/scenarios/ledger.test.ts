@@ -159,7 +159,7 @@ function freeFrom({ grantedAt, endedAt, lost, completed }: LedgerRun): number {
 
 test(
   `of workers that are killed at any moment, no two run one key at once, and none runs it again within the retention (seed ${SEED})`,
-  { timeout: 60_000 },
+  { timeout: 120_000 },
   async () => {
     const { kills, answers } = await run();
     const keys = await runsByKey();

@@ -114,7 +114,7 @@ function table(answers: readonly Answer[], events: readonly TelemetryEvent[]): s
 
 test(
   "a burst of calls through three crashes of the server answers every call in time, runs nothing unclaimed and nothing twice",
-  { timeout: 60_000 },
+  { timeout: 120_000 },
   async () => {
     const client = quietClient(server.port, { retryStrategy: () => 30, maxRetriesPerRequest: null });
     keepIn(new RedisStore(client));
