@@ -1,4 +1,5 @@
 import { AsyncResource } from "node:async_hooks";
+import { performance } from "node:perf_hooks";
 
 /** Where time comes from. Nothing else in the library asks the machine for it, so tests can hold it still. */
 export interface Clock {

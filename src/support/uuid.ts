@@ -1,9 +1,10 @@
 import { randomFillSync } from "node:crypto";
 
 const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
-const POOL = new Uint8Array(4_096);
+const POOL = new Uint8Array(16_384);
 const PER_ID = 10;
 let used = POOL.length;
+let stamp = { at: -1, text: "" };
 
 /** A UUID version 7 (RFC 9562, section 5.7): 48 bits of epoch milliseconds, then 74 random bits. Sorts by time of making. */
 export function uuidv7(epochMs: number): string {
@@ -11,21 +12,13 @@ export function uuidv7(epochMs: number): string {
     randomFillSync(POOL);
     used = 0;
   }
+  if (stamp.at !== epochMs) stamp = { at: epochMs, text: stampOf(epochMs) }; // many ids are made in one millisecond
   const at = used;
   used += PER_ID;
-  const high = Math.floor(epochMs / 2 ** 32);
-  const low = epochMs >>> 0;
   const random = (offset: number): number => POOL[at + offset] ?? 0;
-  const hex = (byte: number): string => HEX[byte & 0xff] ?? "";
+  const hex = (byte: number): string => HEX[byte] ?? "";
   return (
-    hex(high >>> 8) +
-    hex(high) +
-    hex(low >>> 24) +
-    hex(low >>> 16) +
-    "-" +
-    hex(low >>> 8) +
-    hex(low) +
-    "-" +
+    stamp.text +
     hex(0x70 | (random(0) & 0x0f)) +
     hex(random(1)) +
     "-" +
@@ -39,4 +32,9 @@ export function uuidv7(epochMs: number): string {
     hex(random(8)) +
     hex(random(9))
   );
+}
+
+function stampOf(epochMs: number): string {
+  const digits = Math.floor(epochMs).toString(16).padStart(12, "0");
+  return `${digits.slice(0, 8)}-${digits.slice(8)}-`;
 }

@@ -1,7 +1,7 @@
 import { InvalidInputError, type Issue } from "../errors.js";
 import { andThen } from "../support/and-then.js";
 import { describe } from "../support/check.js";
-import { isPlain } from "../support/freeze.js";
+import { isPlain, shallowCopy } from "../support/freeze.js";
 import { scalarSchema } from "./contract-feature.js";
 import type { Outcome } from "./outcome.js";
 import type { Run } from "./run.js";
@@ -24,13 +24,13 @@ function accept(run: Run, answer: Parsed): Outcome | undefined {
     throw (run.mistake = scalarSchema("input", `one that gives ${describe(value)}`));
   }
   // A copy, so that nobody else's object is frozen: a schema may hand back the caller's own, or one that it keeps.
-  run.input = { parsed: isPlain(value) ? Object.freeze({ ...value }) : value };
+  run.input = { parsed: isPlain(value) ? Object.freeze(shallowCopy(value)) : value };
   return undefined;
 }
 
 /** A task without an input schema takes nothing, rather than dropping in silence what it is given. */
 function takeNothing(run: Run, given: unknown): Outcome | undefined {
-  const isEmpty = typeof given === "object" && given !== null && isPlain(given) && Object.keys(given).length === 0;
+  const isEmpty = given === NOTHING || (typeof given === "object" && given !== null && isPlain(given) && Object.keys(given).length === 0);
   if (!isEmpty) return invalid(run, [{ path: [], message: `takes no input, got ${describe(given)}` }]);
   run.input = { parsed: NOTHING };
   return undefined;

@@ -93,7 +93,7 @@ export class Run {
     this.closed = true;
     if (this.#sealed !== undefined) return this.#sealed;
     const { metadata } = outcome;
-    const sealed = Object.freeze(metadata === undefined ? outcome : { ...outcome, metadata: frozenCopy(metadata) });
+    const sealed = Object.freeze(metadata === undefined ? outcome : Object.assign({}, outcome, { metadata: frozenCopy(metadata) }));
     if (this.verified === outcome) this.verified = sealed;
     return (this.#sealed = sealed);
   }

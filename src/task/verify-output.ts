@@ -26,8 +26,13 @@ function verify(run: Run, parse: Parser, outcome: SuccessOutcome): Outcome | Pro
 }
 
 function judge(run: Run, outcome: SuccessOutcome, answer: Parsed): Outcome {
-  if (answer.issues === undefined) return (run.verified = { ...outcome, output: answer.value, returned: outcome.output });
+  if (answer.issues === undefined) return (run.verified = accepted(outcome, answer.value));
   const { issues } = answer;
   const error = new InvalidOutputError(`${run.plan.name} returned an output that does not fit its schema: ${issuesText(issues)}`, issues);
   return { status: "failed", by: "error", error, reason: error.message, issues, retryable: true, metadata: { code: "invalid_output" } };
+}
+
+/** The fields one by one: see `shallowCopy`. */
+function accepted({ output: returned, reason, metadata, replayed = false }: SuccessOutcome, output: unknown): SuccessOutcome {
+  return { status: "success", output, returned, reason, metadata, replayed };
 }
