@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { AbortedError, idempotentBy, retryOn, type Task } from "taskwright";
-import { deferred, PausePoint, recordEvents } from "../support/builders.js";
+import { deferred, PausePoint, recordEvents, taskOf } from "../support/builders.js";
 import { settle } from "../support/manual-clock.js";
 import { chargeTask, INPUT, KEY, operations } from "./charge.js";
 import { onEachStore, type World } from "./world.js";
@@ -127,6 +127,22 @@ onEachStore((world) => {
 
     expect(result).toMatchObject({ status: "failed", metadata: { code: "aborted" } });
     expect(seen).toEqual({ works: 1, rollbacks: 1 });
+    expect(await world.raw(KEY)).toBeUndefined();
+  });
+
+  test("a run inside one that is called off keeps its own key until its own work has come to rest", async () => {
+    const pause = new PausePoint();
+    const controller = new AbortController();
+    const { ChargeCustomer } = chargeTask(OPTIONS, { work: () => pause.pass() });
+    const Order = taskOf(() => ChargeCustomer.execute(INPUT));
+    const order = Order.execute({}, { signal: controller.signal });
+    await pause.reached;
+    controller.abort();
+
+    expect(await order).toMatchObject({ status: "failed", metadata: { code: "aborted" } });
+    expect(await world.raw(KEY)).toMatch(/^processing owner=/);
+    pause.resume();
+    await world.pass(100);
     expect(await world.raw(KEY)).toBeUndefined();
   });
 

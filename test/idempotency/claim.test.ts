@@ -152,6 +152,22 @@ onEachStore((world) => {
       expect(await world.raw(KEY)).toBe("completed");
     });
 
+    test.each(["above", "below"] as const)("goes around the retries also where its decorator stands %s theirs", async (place) => {
+      const events = recordEvents("idempotency_claimed", "idempotency_released");
+      class ChargeCustomer extends Task.with({ input: z.object({ paymentId: z.string() }) }) {
+        work(): void {
+          throw new TypeError("flaky");
+        }
+      }
+      const decorators = [retryOn(TypeError, { limit: 2, delay: 0 }), idempotentBy("paymentId")];
+      for (const decorate of place === "above" ? decorators : decorators.toReversed()) decorate(ChargeCustomer);
+
+      const result = await ChargeCustomer.execute(INPUT);
+
+      expect(result.retries).toBe(2);
+      expect(events).toHaveLength(2);
+    });
+
     test("is released once when the last attempt has failed", async () => {
       const events = recordEvents("idempotency_released");
       const { ChargeCustomer } = chargeTask(

@@ -43,6 +43,37 @@ onEachStore((world) => {
     expect(await world.raw(KEY)).toBe("completed");
   });
 
+  test("a wait between two attempts that is longer than the lease keeps the key as well", async () => {
+    let failures = 1;
+    const { ChargeCustomer } = chargeTask(OPTIONS, {
+      work() {
+        failures -= 1;
+        if (failures >= 0) throw new TypeError("flaky");
+      },
+    });
+    retryOn(TypeError, { delay: 90 })(ChargeCustomer);
+    const run = ChargeCustomer.execute(INPUT);
+    await world.pass(80_000);
+
+    expect(await ChargeCustomer.execute(INPUT)).toMatchObject({ status: "skipped", metadata: { state: "processing" } });
+    await world.pass(11_000);
+    expect(await run).toMatchObject({ status: "success", retries: 1, metadata: {} });
+  });
+
+  test("a rollback that takes longer than the lease keeps the key as well", async () => {
+    const pause = new PausePoint();
+    const events = recordEvents("idempotency_lost", "idempotency_released");
+    const { ChargeCustomer } = chargeTask(OPTIONS, { work: (task) => task.fail("declined"), rollback: () => pause.pass() });
+    const run = ChargeCustomer.execute(INPUT);
+    await pause.reached;
+    await world.pass(80_000);
+
+    expect(await ChargeCustomer.execute(INPUT)).toMatchObject({ status: "skipped", metadata: { state: "processing" } });
+    pause.resume();
+    expect(await run).toMatchObject({ status: "failed", rolledBack: true });
+    expect(names(events)).toEqual(["idempotency_released"]);
+  });
+
   test("renewals end with the run", async () => {
     const { pause, run } = await atWork();
     pause.resume();
@@ -185,6 +216,21 @@ onEachStore((world) => {
       expect(second).toMatchObject({ status: "success", output: "second", metadata: {} });
       expect(first).toMatchObject({ status: "success", metadata: { superseded: true } });
       expect(seen.works).toBe(2);
+      expect(await world.raw(KEY)).toBe("completed");
+    });
+
+    test("and so must assume its loss, though by the store's word it still holds the key, completes it in the end", async () => {
+      const { events, run, pause } = await atWork();
+      world.store.disturb("renew", "lose-answer", { times: Infinity });
+      await world.pass(31_000);
+      pause.resume();
+
+      expect(await run).toMatchObject({ status: "success", metadata: {} });
+      expect(names(events).filter((name) => name !== "idempotency_store_error")).toEqual([
+        "idempotency_claimed",
+        "idempotency_lost",
+        "idempotency_completed",
+      ]);
       expect(await world.raw(KEY)).toBe("completed");
     });
 

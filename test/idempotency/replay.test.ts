@@ -24,6 +24,9 @@ onEachStore((world) => {
     const shared = { a: 1 };
     const values: [name: string, value: unknown][] = [
       ["a text", "größe 🎉\u2028 \u0000 </script>"],
+      ["half a surrogate pair", "a\uD800"],
+      ["a text that looks like the mark of an owner", "paid owner=ada"],
+      ["a text that ends like the mark of an owner", "paid owner="],
       ["a number", 0.1 + 0.2],
       ["a date", new Date(1_234_567)],
       ["a bigint", 2n ** 80n],
@@ -107,6 +110,42 @@ onEachStore((world) => {
       expect(await world.raw(KEY)).toContain("2026-01-02T03:04:05.000Z");
       expect(await world.raw(KEY)).not.toContain("Date");
       expect(first).toMatchObject({ output: { at: new Date("2026-01-02T03:04:05.000Z") } });
+      deepStrictEqual(Reflect.get(second, "output"), Reflect.get(first, "output"));
+    });
+
+    test("classes of the author's, by a codec", async () => {
+      const money = z.codec(z.object({ cents: z.number() }), z.instanceof(Money), {
+        decode: ({ cents }) => new Money(cents),
+        encode: ({ cents }) => ({ cents }),
+      });
+      const { first, second } = await twice(z.object({ price: money }), { price: { cents: 500 } });
+
+      expect(first).toMatchObject({ output: { price: new Money(500) } });
+      deepStrictEqual(Reflect.get(second, "output"), Reflect.get(first, "output"));
+    });
+
+    test("maps, sets, records, tuples and text that stands for a boolean", async () => {
+      const schema = z.object({
+        map: z.map(z.string(), z.date()),
+        set: z.set(z.bigint()),
+        record: z.record(z.string(), z.number()),
+        tuple: z.tuple([z.string(), z.number().optional()]),
+        flag: z.stringbool(),
+        caught: z.number().catch(7),
+        deep: z.object({ at: z.date() }).readonly(),
+      });
+      const { first, second } = await twice(schema, {
+        map: new Map([["a", new Date(1)]]),
+        set: new Set([1n]),
+        record: { a: 1 },
+        tuple: ["x"],
+        flag: "yes",
+        caught: "none",
+        deep: { at: new Date(2) },
+      });
+
+      expect(first).toMatchObject({ output: { flag: true, caught: 7 } });
+      expect(second).toHaveProperty("replayed", true);
       deepStrictEqual(Reflect.get(second, "output"), Reflect.get(first, "output"));
     });
 

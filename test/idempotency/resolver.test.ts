@@ -332,6 +332,15 @@ inMemory((world) => {
       expect(Sample.works).toBe(0);
     });
 
+    test("does not compile", () => {
+      // @ts-expect-error the input has no such field
+      const wrong = (): void => idempotentBy("reqestId")(plainSample());
+      // @ts-expect-error one of the fields is not there
+      const oneWrong = (): void => idempotentBy(["tenantId", "reqestId"])(plainSample());
+
+      expect([wrong, oneWrong]).toHaveLength(2);
+    });
+
     test("is refused also where the task takes no input at all", async () => {
       class Nightly extends Task.with() {
         work(): void {}
@@ -339,6 +348,28 @@ inMemory((world) => {
       (idempotentBy("date") as unknown as (type: TaskClass) => void)(Nightly);
 
       await expect(Nightly.execute()).rejects.toThrow(DefinitionError);
+    });
+
+    test("is read also where the parsed input is an instance of a class that computes it", async () => {
+      class Payment {
+        readonly #id: string;
+
+        constructor(id: string) {
+          this.#id = id;
+        }
+
+        get paymentId(): string {
+          return this.#id;
+        }
+      }
+      class Charge extends Task.with({ input: z.object({ id: z.string() }).transform(({ id }) => new Payment(id)) }) {
+        work(): void {}
+      }
+      idempotentBy("paymentId")(Charge);
+
+      await Charge.execute({ id: "p1" });
+
+      expect(askedFor(world)).toBe("cmdx:idem:Charge:p1");
     });
 
     test("is not taken from what every object inherits", async () => {
