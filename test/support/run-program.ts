@@ -20,7 +20,7 @@ interface RunOptions {
 }
 
 /** Runs a program with Node to its end, or stops it when it takes longer than `timeoutMs`: something keeps it alive then. */
-export function runProgram(file: string, { cwd = root, timeoutMs = 30_000, args = [], env = {} }: RunOptions = {}): Promise<Ended> {
+export function runProgram(file: string, { cwd = root, timeoutMs = 60_000, args = [], env = {} }: RunOptions = {}): Promise<Ended> {
   return new Promise((resolve) => {
     const child = execFile(
       process.execPath,
