@@ -27,7 +27,7 @@ export class Chain {
 
   /** Made when somebody first asks for it. Without a prototype: a key from outside finds nothing that nobody put there. */
   get context(): TaskContext {
-    return (this.#context ??= Object.create(null) as TaskContext);
+    return (this.#context ??= Object.create(null) as TaskContext); // what create gives is typed as any
   }
 
   addContext(entries: object): void {
