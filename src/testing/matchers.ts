@@ -28,7 +28,9 @@ interface Verdict {
 
 /** What Vitest and Jest call a matcher with. */
 interface MatcherState {
-  readonly equals?: (a: unknown, b: unknown) => boolean;
+  readonly equals?: (a: unknown, b: unknown, testers?: readonly unknown[]) => boolean;
+  readonly customTesters?: readonly unknown[];
+  readonly utils?: { readonly iterableEquality?: unknown };
 }
 
 /**
@@ -84,9 +86,15 @@ function wrongStatus(result: Result, status: Result["status"]): string | undefin
   return result.status === status ? undefined : `it ${told(result)}`;
 }
 
-function wrongSuccess({ equals = isDeepStrictEqual }: MatcherState, result: Result, expected: [output?: unknown]): string | undefined {
+/** Equal as the runner's `toEqual` has it, which looks into maps and sets by a tester of its own. */
+function isEqual({ equals, customTesters = [], utils }: MatcherState, a: unknown, b: unknown): boolean {
+  if (equals === undefined) return isDeepStrictEqual(a, b);
+  return equals(a, b, utils?.iterableEquality === undefined ? customTesters : [...customTesters, utils.iterableEquality]);
+}
+
+function wrongSuccess(state: MatcherState, result: Result, expected: [output?: unknown]): string | undefined {
   if (result.status !== "success") return `it ${told(result)}`;
-  if (expected.length === 0 || equals(result.output, expected[0])) return undefined;
+  if (expected.length === 0 || isEqual(state, result.output, expected[0])) return undefined;
   return `its output is ${inspect(result.output)} and not ${inspect(expected[0])}`;
 }
 

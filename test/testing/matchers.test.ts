@@ -39,6 +39,18 @@ describe("toBeSuccess", () => {
     expect(await success()).not.toBeSuccess(undefined);
   });
 
+  test("looks into maps and sets, as the runner's toEqual does", async () => {
+    class Counted extends Task.with() {
+      work(): unknown {
+        return { counts: new Map([["a", 1]]), seen: new Set(["x"]) };
+      }
+    }
+
+    expect(await Counted.execute()).toBeSuccess({ counts: new Map([["a", 1]]), seen: new Set(["x"]) });
+    expect(await Counted.execute()).not.toBeSuccess({ counts: new Map([["a", 2]]), seen: new Set(["x"]) });
+    expect(await Counted.execute()).not.toBeSuccess({ counts: new Map([["a", 1]]), seen: new Set(["y"]) });
+  });
+
   test("says how the run ended instead", async () => {
     const [turned, broken, output] = [await skipped(), await failed(), await success()];
     expect(() => expect(turned).toBeSuccess()).toThrow(
