@@ -3,7 +3,7 @@ import { Redis as Redis5 } from "ioredis-5";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { isDefinitionError } from "taskwright";
 import { RedisStore } from "taskwright/redis";
-import { startCluster, startRedis, type RedisServer } from "../support/redis.js";
+import { startRedis, type RedisServer } from "../support/redis.js";
 
 const LIFE = { ttlMs: 60_000 };
 
@@ -129,16 +129,6 @@ describe("a call", () => {
     expect(sent.mock.calls.map(([command]) => command.name)).toEqual(Array.from({ length: 7 }, () => "evalsha"));
   });
 
-  test("shares its round trip with the others of the same turn, on a client that pipelines by itself", async () => {
-    const store = new RedisStore(pipelining);
-    await store.get(freshKey());
-    const sent = sends(pipelining);
-    const many = Array.from({ length: 50 }, () => freshKey());
-    const claims = await Promise.all(many.map((each) => store.set(each, "processing", { nx: true, owner: "a", ...LIFE })));
-    expect(claims.every(({ ok }) => ok)).toBe(true);
-    expect(sent).toHaveBeenCalledTimes(1);
-  });
-
   test("is answered in the order in which calls were made, in one turn too", async () => {
     for (const of of [client, pipelining, older]) {
       const store = new RedisStore(of);
@@ -198,19 +188,6 @@ describe("a call", () => {
       await closed.quit();
       await expect(new RedisStore(closed).get("any")).rejects.toThrow("Connection is closed.");
     }
-  });
-
-  test("finds its way when a cluster hides behind one address, where calls with several keys are refused", async () => {
-    const cluster = await startCluster(1);
-    const one = new Redis(cluster.nodes[0]?.url ?? "", { enableAutoPipelining: true });
-    const store = new RedisStore(one);
-    for (let round = 0; round < 2; round += 1) {
-      const many = Array.from({ length: 30 }, () => freshKey());
-      const claims = await Promise.all(many.map((each) => store.set(each, "processing", { nx: true, owner: "a", ...LIFE })));
-      expect(claims.every(({ ok }) => ok)).toBe(true);
-    }
-    one.disconnect();
-    await cluster.stop();
   });
 });
 

@@ -5,7 +5,7 @@ export type StepName = "claim" | "complete" | "put" | "read" | "remove" | "renew
 
 /**
  * Every step of the store, each atomic. A call takes one step on each of its keys, in their order; calls with several keys
- * are only made to a single server, where a step costs a fraction of what a call costs.
+ * are only made to a single server, where many steps in a call cost a fraction of as many calls.
  *
  * KEYS[i] the key of step i
  * ARGV[4i-3] the step · ARGV[4i-2] a value · ARGV[4i-1] a life in ms · ARGV[4i] an owner; what a step does not take is empty

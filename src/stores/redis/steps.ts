@@ -1,6 +1,8 @@
 import { setImmediate } from "node:timers";
 import { isCluster, type RedisClient } from "./client.js";
-import { script, type StepName } from "./script.js";
+import { evaluate, isRefusal } from "./evaluate.js";
+import { isOneServer } from "./one-server.js";
+import type { StepName } from "./script.js";
 
 /** One step on one key, and who waits for its answer. */
 interface Step {
@@ -10,22 +12,30 @@ interface Step {
   readonly reject: (error: unknown) => void;
 }
 
-/** Steps in one call. The server answers nobody else meanwhile, which is well under a millisecond for so many. */
-const MOST_IN_A_CALL = 64;
+/**
+ * Steps in one call. Few enough that the server answers others in between, and that the client reads the answers of one call
+ * while the server works on the next; many enough that the cost of a call is shared.
+ */
+const MOST_IN_A_CALL = 32;
+/** So many steps in one turn of the event loop make it worth while to find out whether they may go together. */
+const BURST = 8;
 
 /**
- * Takes steps on a server, each in one round trip. Of a client that pipelines by itself, the steps of one turn of the event
- * loop go together, many in a call, which costs both sides less than as many commands. In a cluster every step goes alone.
+ * Takes steps on a server, each in one round trip. The first of a turn of the event loop goes at once. Those that follow in the
+ * same turn go together at its end, many in a call, which costs both sides much less than a call for each; but only to what has
+ * proved to be one server. Otherwise every step goes alone.
  */
 export class Steps {
   readonly #client: RedisClient;
-  /** May a call have several keys? */
-  #together: boolean;
+  /** May a call have several keys? Undefined while nobody has needed to know. */
+  #together: boolean | undefined;
+  /** How many steps this turn has seen. */
+  #inTurn = 0;
   #waiting: Step[] = [];
 
   constructor(client: RedisClient) {
     this.#client = client;
-    this.#together = !isCluster(client) && client.options.enableAutoPipelining === true;
+    if (isCluster(client)) this.#together = false;
   }
 
   /** @param read What the answer means to the caller. */
@@ -41,21 +51,31 @@ export class Steps {
   }
 
   #add(step: Step): void {
-    if (!this.#together) return void this.#call([step]);
-    this.#waiting.push(step);
-    if (this.#waiting.length === 1) setImmediate(() => this.#flush());
+    if (this.#inTurn === 0) setImmediate(() => this.#endTurn());
+    this.#inTurn += 1;
+    if (this.#inTurn > 1 && this.#together === true) this.#waiting.push(step);
+    else void this.#call([step]);
+    if (this.#inTurn === BURST && this.#together === undefined) void this.#findOut();
   }
 
-  #flush(): void {
+  #endTurn(): void {
     const steps = this.#waiting;
+    this.#inTurn = 0;
     this.#waiting = [];
     for (let from = 0; from < steps.length; from += MOST_IN_A_CALL) void this.#call(steps.slice(from, from + MOST_IN_A_CALL));
   }
 
+  async #findOut(): Promise<void> {
+    this.#together = false; // until it is proved
+    this.#together = await isOneServer(this.#client);
+  }
+
   /** Never rejects: whoever waits for a step hears of it. */
   async #call(steps: readonly Step[]): Promise<void> {
+    const keys = steps.map(({ key }) => key);
+    const args = steps.flatMap((step) => step.args);
     try {
-      const answers = await this.#evaluate(steps);
+      const answers = await evaluate(this.#client, keys, args);
       for (const [at, step] of steps.entries()) settle(step, answers[at]);
     } catch (error) {
       if (steps.length > 1 && isRefusal(error, "CROSSSLOT")) return this.#part(steps);
@@ -63,51 +83,14 @@ export class Steps {
     }
   }
 
-  /** There is a cluster behind the one address. It refused the call as a whole, so nothing is done twice. */
+  /** There are several servers behind the one address by now. They refused the call as a whole, so nothing is done twice. */
   #part(steps: readonly Step[]): void {
     this.#together = false;
     for (const step of steps) void this.#call([step]);
-  }
-
-  async #evaluate(steps: readonly Step[]): Promise<readonly unknown[]> {
-    const rest = [...steps.map(({ key }) => key), ...steps.flatMap(({ args }) => args)];
-    try {
-      return await this.#send("evalsha", script.sha, steps.length, rest);
-    } catch (error) {
-      if (!isRefusal(error, "NOSCRIPT")) throw error;
-      return this.#send("eval", script.text, steps.length, rest); // what was refused did nothing, so nothing is done twice
-    }
-  }
-
-  /**
-   * Past the client's own pipelines in a cluster: ioredis before 5.11 chooses their node by the hash of the script, and when a
-   * slot moves, it sends a refused command a second way only if everything in the pipeline was refused.
-   */
-  async #send(
-    command: "evalsha" | "eval",
-    text: string,
-    keyCount: number,
-    rest: readonly (string | number)[],
-  ): Promise<readonly unknown[]> {
-    const alone = !this.#together && !isCluster(this.#client);
-    const reply = await (alone ? this.#client[command](text, keyCount, ...rest) : this.#sendPast([command, text, keyCount, ...rest]));
-    return reply as unknown[]; // an answer for each step, as the script says
-  }
-
-  async #sendPast(command: readonly unknown[]): Promise<unknown> {
-    const replies = await this.#client.pipeline([[...command]]).exec();
-    const [error, reply] = replies?.[0] ?? [null, null];
-    if (error !== null) throw error;
-    return reply;
   }
 }
 
 function settle({ resolve, reject }: Step, answer: unknown): void {
   if (answer instanceof Error) reject(answer);
   else resolve(answer);
-}
-
-/** The server names the kind of an error by its first word. It has no other code. */
-function isRefusal(error: unknown, kind: "NOSCRIPT" | "CROSSSLOT"): boolean {
-  return error instanceof Error && error.message.startsWith(kind);
 }

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { DefinitionError } from "../../errors.js";
 import { systemClock } from "../../support/clock.js";
 import type { Store } from "../store.js";
+import { isReplyError } from "./one-server.js";
 import { serversOf, type RedisClient, type RedisNode, type Server } from "./client.js";
 
 /** What `verify()` found out. */
@@ -97,7 +98,7 @@ async function askOrRefused(node: RedisNode, command: string, ...args: string[])
   try {
     return await node.call(command, ...args);
   } catch (error) {
-    if (error instanceof Error && error.name === "ReplyError") return undefined; // the server understood and said no
+    if (isReplyError(error)) return undefined;
     throw error;
   }
 }
