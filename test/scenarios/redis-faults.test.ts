@@ -1,8 +1,8 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { configure, resetConfiguration, type Result } from "taskwright";
-import { RedisStore } from "taskwright/redis";
-import { Cluster } from "ioredis";
+import { RedisStore, type RedisClient } from "taskwright/redis";
+import { Cluster, type Redis } from "ioredis";
 import { Cluster as Cluster5 } from "ioredis-5";
 import { ofName, PausePoint, recordEvents } from "../support/builders.js";
 import { startCluster, startRedis, type RedisServer } from "../support/redis.js";
@@ -449,6 +449,48 @@ describe("a pair of servers", () => {
     expect(slotEvents(ofFirst)).toEqual(["idempotency_claimed", "idempotency_completed"]);
     expect(codeOf(last)).toEqual(["skipped", "duplicate", "completed"]);
     expect(runs).toBe(1);
+  });
+});
+
+describe("a proxy that spreads keys over servers, by the first key of a call and without a word", () => {
+  const [one, other] = [useRedis(), useRedis()];
+
+  /** A client of the proxy, as the store sees it. */
+  function throughProxy(): RedisClient {
+    const shards = [one.connect(), other.connect()] as const;
+    const shardOf = (key: unknown): Redis => shards[String(key).charCodeAt(String(key).length - 1) % 2 === 0 ? 0 : 1];
+    return {
+      options: {},
+      evalsha: (sha, count, ...rest) => shardOf(rest[0]).evalsha(sha, count, ...rest),
+      eval: (text, count, ...rest) => shardOf(rest[0]).eval(text, count, ...rest),
+      pipeline: (commands) => shardOf(commands[0]?.[3]).pipeline(commands),
+      call: (command, ...args) => shards[0].call(command, ...args),
+    };
+  }
+
+  test("is noticed before many keys go in one call, so each key is claimed where it belongs", async () => {
+    const [here, there] = [new RedisStore(throughProxy()), new RedisStore(throughProxy())];
+    const Charge = chargeTask();
+    const ids = Array.from({ length: 100 }, (_, at) => `pay_${at}`);
+    const all = (store: RedisStore, order: readonly string[]): Promise<Result[]> => {
+      keepIn(store);
+      return Promise.all(order.map((paymentId) => Charge.execute({ paymentId })));
+    };
+    await all(
+      here,
+      ids.map((id) => `${id}_first`),
+    ); // whatever stores find out, they have found out after that
+    await all(
+      there,
+      ids.map((id) => `${id}_second`),
+    );
+
+    const first = await all(here, ids);
+    const again = await all(there, ids.toReversed());
+
+    expect(first.every(({ status }) => status === "success")).toBe(true);
+    expect(again.every(({ metadata }) => metadata.code === "duplicate" && metadata["state"] === "completed")).toBe(true);
+    expect(Charge.runs).toBe(300);
   });
 });
 
