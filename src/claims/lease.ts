@@ -27,7 +27,7 @@ export interface LeaseOptions {
  * A key held in a store: claimed, renewed while it is needed, and written to or freed only by its owner.
  *
  * The holder's view of time is on the safe side. It counts the lease from before the call that granted it, and the store from
- * when it carried the call out, so the holder knows of the loss before anybody else can claim:
+ * when it carried the call out, so the holder knows of the loss no later than anybody else can claim, but for the drift of two clocks and a timer that is late:
  *
  *     holder   |- sends claim ----- lease -----| must assume it is lost
  *     store        |- grants --------- lease ------| others may claim

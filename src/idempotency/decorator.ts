@@ -61,11 +61,9 @@ export function idempotencyOf(type: object): Idempotency | undefined {
 /** The classes that a resolver by field names can stand on: those whose input has the fields, and bases without an input of their own. */
 type WithFields<C extends TaskType, Field extends string> =
   InstanceType<C> extends { readonly input: infer Input }
-    ? Input extends unknown
-      ? Field extends keyof Input
-        ? C
-        : NoSuchField<Field>
-      : never
+    ? [Field] extends [keyof Input]
+      ? C
+      : NoSuchField<Exclude<Field, keyof Input>>
     : C;
 interface NoSuchField<Field extends string> {
   readonly "the task's input has no such field": Field;

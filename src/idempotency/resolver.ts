@@ -54,10 +54,10 @@ export function resolveSegment(resolver: Resolver, run: Run): string | undefined
   }
 }
 
-/** Own properties only: an input has no field called `toString` unless somebody gave it one. */
+/** What all objects have is no field, unless somebody gave the input one of that name. An instance of a class may compute its fields. */
 function fieldOf(run: Run, field: string): unknown {
   const parsed = run.input?.parsed ?? {};
-  return Object.hasOwn(parsed, field) ? Reflect.get(parsed, field) : undefined;
+  return Object.hasOwn(parsed, field) || !(field in Object.prototype) ? Reflect.get(parsed, field) : undefined;
 }
 
 /**
