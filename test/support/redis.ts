@@ -44,7 +44,7 @@ export class RedisServer {
 
   /** Ends the server at once, as a crash would. */
   async kill(): Promise<void> {
-    process.kill(this.#pid, "SIGKILL");
+    this.#signal("SIGKILL");
     await this.stop();
   }
 
@@ -58,11 +58,17 @@ export class RedisServer {
 
   /** Stops the server's whole process, as a machine that hangs would: connections stay open and nothing answers. */
   freeze(): void {
-    process.kill(this.#pid, "SIGSTOP");
+    this.#signal("SIGSTOP");
   }
 
   thaw(): void {
-    process.kill(this.#pid, "SIGCONT");
+    this.#signal("SIGCONT");
+  }
+
+  /** Only to a server of which the process is known: 0 would be the caller's own group. */
+  #signal(signal: NodeJS.Signals): void {
+    if (this.#guard === undefined || !(this.#pid > 0)) throw new Error("The Redis server is not running");
+    process.kill(this.#pid, signal);
   }
 }
 
