@@ -1,23 +1,8 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { afterEach, beforeAll, afterAll, describe, expect, test, vi } from "vitest";
-import {
-  configure,
-  keyFor,
-  MemoryStore,
-  releaseSlot,
-  resetConfiguration,
-  slots,
-  StoreTimeoutError,
-  type EventName,
-  type SlotInfo,
-  type SlotsOptions,
-  type Store,
-} from "taskwright";
-import { RedisStore } from "taskwright/redis";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { configure, MemoryStore, resetConfiguration, StoreTimeoutError } from "taskwright";
 import { ChaosStore, ManualClock } from "taskwright/testing";
-import { Cluster } from "ioredis";
 import { ofName, PausePoint, recordEvents, useManualClock } from "../support/builders.js";
-import { startCluster } from "../support/redis.js";
 import { chargeKey, chargeTask } from "./fixtures/charge.js";
 import { Program } from "./fixtures/package.js";
 import { onEachStore, useRedis } from "./fixtures/stores.js";
@@ -124,46 +109,6 @@ describe("a renewal", () => {
     expect(result.metadata).toEqual({});
     expect(slotEvents(events)).toEqual(["idempotency_claimed", "idempotency_completed"]);
   });
-});
-
-describe("a listener", () => {
-  const ways: readonly (readonly [string, () => unknown])[] = [
-    [
-      "throws",
-      () => {
-        throw new Error("no metrics today");
-      },
-    ],
-    ["rejects", () => Promise.reject(new Error("no metrics today"))],
-    ["never ends", () => new Promise(() => {})],
-  ];
-  const names = ["idempotency_claimed", "idempotency_completed", "idempotency_duplicate", "idempotency_released"] as const;
-
-  for (const [way, listener] of ways) {
-    test.each(names)(`that ${way} on %s changes neither the outcome, nor the slot, nor the other listeners`, async (name: EventName) => {
-      const store = keepIn(new MemoryStore());
-      const heard: string[] = [];
-      const errors: string[] = [];
-      configure(({ telemetry }) => {
-        telemetry.subscribe(name, () => heard.push("before"));
-        telemetry.subscribe(name, listener);
-        telemetry.subscribe(name, () => heard.push("after"));
-        telemetry.subscribe("observer_error", ({ payload }) => errors.push(payload.error.message));
-      });
-      const Charge = chargeTask({}, (_, run) => {
-        if (run === 1) throw new Error("declined");
-      });
-
-      const statuses: string[] = [];
-      for (let call = 0; call < 3; call += 1) statuses.push((await Charge.execute({ paymentId: "pay_1" })).status);
-
-      expect(statuses).toEqual(["failed", "success", "skipped"]);
-      expect((await store.get(KEY))?.value).toBe("completed");
-      const times = name === "idempotency_claimed" ? 2 : 1;
-      expect(heard).toEqual(Array.from({ length: times }, () => ["before", "after"]).flat());
-      expect(errors).toEqual(way === "never ends" ? [] : Array.from({ length: times }, () => "no metrics today"));
-    });
-  }
 });
 
 describe("a program with nothing more to do", () => {
@@ -308,86 +253,5 @@ describe("a wall clock that jumps", () => {
       ["processing", true],
       ["success", "completed"],
     ]);
-  });
-});
-
-describe("a key that is stuck", () => {
-  async function found(store: Store, options: SlotsOptions = {}): Promise<SlotInfo[]> {
-    const all: SlotInfo[] = [];
-    for await (const slot of slots(store, options)) all.push(slot);
-    return all;
-  }
-
-  /** Finds one stuck claim among many completed ones, by what the duplicate's result says, and frees it. */
-  async function findAndFree(store: Store): Promise<object> {
-    keepIn(store);
-    const atWork = new PausePoint();
-    const Charge = chargeTask({}, ({ claim }, run) => (claim?.key === KEY && run <= 251 ? atWork.pass() : undefined));
-    await Promise.all(Array.from({ length: 250 }, (_, at) => Charge.execute({ paymentId: `other_${at}` })));
-    const stuck = Charge.execute({ paymentId: "pay_1" });
-    await atWork.reached;
-
-    const { metadata } = await Charge.execute({ paymentId: "pay_1" });
-    const [key, owner] = [metadata["idempotencyKey"] as string, metadata["firstRunId"] as string]; // texts, as the next lines show
-    const everything = new Set((await found(store)).map((slot) => slot.key));
-    const processing = await found(store, { task: Charge, state: "processing" });
-    const old = await found(store, { state: "processing", olderThan: "1h" });
-    const others = await found(store, { task: "Refund" });
-    const byStranger = await releaseSlot(key, { owner: "stranger", store });
-    const byOwner = await releaseSlot(key, { owner, store });
-    const next = await Charge.execute({ paymentId: "pay_1" });
-    atWork.resume();
-    await stuck;
-
-    const freed = { byStranger, byOwner, next: next.status };
-    return { key, keyFor: await keyFor(Charge, { paymentId: "pay_1" }), everything: everything.size, processing, old, others, freed };
-  }
-  const expected = {
-    key: KEY,
-    keyFor: KEY,
-    everything: 251,
-    processing: [{ key: KEY, state: "processing" }],
-    old: [],
-    others: [],
-    freed: { byStranger: false, byOwner: true, next: "success" },
-  };
-
-  test("is found and freed in memory", async () => {
-    expect(await findAndFree(new MemoryStore())).toMatchObject(expected);
-  });
-
-  const redis = useRedis();
-  test.each([undefined, "shop*[1]:"])(
-    "is found and freed on Redis, page by page and never with KEYS, under the client's prefix %s",
-    async (keyPrefix) => {
-      const client = redis.connect(keyPrefix === undefined ? {} : { keyPrefix });
-      expect(await findAndFree(new RedisStore(client))).toMatchObject(expected);
-
-      const used = await client.info("commandstats");
-      expect(used).toContain("cmdstat_scan:");
-      expect(used).not.toContain("cmdstat_keys:");
-    },
-  );
-
-  describe("on a cluster", () => {
-    let cluster: Awaited<ReturnType<typeof startCluster>> | undefined;
-    beforeAll(async () => {
-      cluster = await startCluster();
-    }, 60_000);
-    afterAll(async () => {
-      await cluster?.stop();
-    });
-
-    test.each([undefined, "shop:"])("is found and freed, on whichever node it is, under the client's prefix %s", async (keyPrefix) => {
-      const ports = cluster?.nodes.map(({ port }) => port) ?? [];
-      const client = new Cluster(
-        ports.map((port) => ({ host: "127.0.0.1", port })),
-        keyPrefix === undefined ? {} : { keyPrefix },
-      );
-      const found = await findAndFree(new RedisStore(client));
-      client.disconnect();
-
-      expect(found).toMatchObject(expected);
-    });
   });
 });
