@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { aroundExecution, resetConfiguration, retryOn, Task, type ErrorMatcher, type Next, type RetryOptions } from "taskwright";
+import { aroundExecution, resetConfiguration, retryOn, Task, type ErrorMatcher, type Next } from "taskwright";
 import { z } from "zod";
-import { flakyTask, ofName, recordEvents, taskOf, useManualClock } from "../support/builders.js";
-import { settle } from "../support/manual-clock.js";
+import { failingTask, flakyTask, recordEvents, taskOf, useManualClock } from "../support/builders.js";
 
 afterEach(() => {
   resetConfiguration();
@@ -11,21 +10,10 @@ afterEach(() => {
 class CardError extends Error {}
 class TimeoutError extends CardError {}
 
-/** A task that always throws the error, and counts how often. */
-function failing(error: unknown, ...retry: readonly (ErrorMatcher | RetryOptions)[]) {
-  let calls = 0;
-  const Failing = taskOf(() => {
-    calls += 1;
-    throw error;
-  });
-  retryOn(...retry)(Failing);
-  return { Failing, calls: () => calls };
-}
-
 describe("how often", () => {
   test("three times by default, after half a second each", async () => {
     const clock = useManualClock();
-    const { Failing, calls } = failing(new Error("network"), Error);
+    const { Failing, calls } = failingTask(new Error("network"), Error);
 
     const running = Failing.execute();
     await clock.advance(1_499);
@@ -49,7 +37,7 @@ describe("how often", () => {
     [1, 2],
     [7, 8],
   ])("a limit of %d makes %d attempts", async (limit, attempts) => {
-    const { Failing, calls } = failing(new Error("network"), Error, { limit, delay: 0 });
+    const { Failing, calls } = failingTask(new Error("network"), Error, { limit, delay: 0 });
 
     await Failing.execute();
 
@@ -57,7 +45,7 @@ describe("how often", () => {
   });
 
   test("not at all without a decorator, or with nothing to retry on", async () => {
-    const { Failing, calls } = failing(new Error("network"), { limit: 5, delay: 0 });
+    const { Failing, calls } = failingTask(new Error("network"), { limit: 5, delay: 0 });
 
     await Failing.execute();
 
@@ -66,7 +54,7 @@ describe("how often", () => {
 
   test("a limit of 0 says nothing of retries", async () => {
     const events = recordEvents("retry_scheduled", "task_retried", "retries_exhausted");
-    const { Failing } = failing(new Error("network"), Error, { limit: 0 });
+    const { Failing } = failingTask(new Error("network"), Error, { limit: 0 });
 
     await Failing.execute();
 
@@ -87,7 +75,7 @@ describe("what is retried", () => {
     ["a thrown text, by a class", "a", [CardError], false],
     ["a DOMException", new DOMException("a"), [DOMException], true],
   ])("%s", async (_, error, matchers, retried) => {
-    const { Failing, calls } = failing(error, ...matchers);
+    const { Failing, calls } = failingTask(error, ...matchers);
     retryOn({ limit: 1, delay: 0 })(Failing);
 
     await Failing.execute();
@@ -99,7 +87,7 @@ describe("what is retried", () => {
     class Rejection {
       readonly code = "rejected";
     }
-    const { Failing, calls } = failing(new Rejection(), Rejection as never, { limit: 1, delay: 0 });
+    const { Failing, calls } = failingTask(new Rejection(), Rejection as never, { limit: 1, delay: 0 });
 
     await Failing.execute();
 
@@ -112,7 +100,7 @@ describe("what is retried", () => {
     }
     OldError.prototype = Object.create(Error.prototype) as Error;
     const error = Reflect.construct(OldError, []) as Error;
-    const { Failing, calls } = failing(error, OldError as never, { limit: 1, delay: 0 });
+    const { Failing, calls } = failingTask(error, OldError as never, { limit: 1, delay: 0 });
 
     await Failing.execute();
 
@@ -216,192 +204,5 @@ describe("what is retried", () => {
 
     expect(await Outer.execute()).toMatchObject({ retryable: false });
     expect(calls).toBe(1);
-  });
-});
-
-describe("gates", () => {
-  test("get the task as this, the error and the number of the attempt that failed", async () => {
-    const seen: unknown[] = [];
-    const error = new Error("network");
-    const { Failing } = failing(error, Error, {
-      limit: 3,
-      delay: 0,
-      if(task, failure, attempt) {
-        seen.push([this === task, failure === error, attempt, task.attempt]);
-        return attempt < 3;
-      },
-    });
-
-    expect(await Failing.execute()).toMatchObject({ retries: 2 });
-    expect(seen).toEqual([
-      [true, true, 1, 1],
-      [true, true, 2, 2],
-      [true, true, 3, 3],
-    ]);
-  });
-
-  test("both must pass", async () => {
-    const { Failing, calls } = failing(new Error("network"), Error, {
-      delay: 0,
-      if: () => true,
-      unless: (_task, _error, attempt) => attempt === 2,
-    });
-
-    await Failing.execute();
-
-    expect(calls()).toBe(2);
-  });
-
-  test("are not asked for errors that do not match", async () => {
-    let asked = 0;
-    const gate = (): boolean => {
-      asked += 1;
-      return true;
-    };
-    const { Failing } = failing(new Error("network"), CardError, { delay: 0, if: gate });
-
-    await Failing.execute();
-
-    expect(asked).toBe(0);
-  });
-
-  test.each<[string, RetryOptions["if"] & object]>([
-    [
-      "throws",
-      () => {
-        throw new Error("broken gate");
-      },
-    ],
-    ["answers with a promise", (() => Promise.resolve(true)) as never],
-    ["answers with a promise that rejects", (() => Promise.reject(new Error("late"))) as never],
-  ])("one that %s cannot vouch for a retry: the failure stands, and it is reported", async (_, gate) => {
-    const events = recordEvents("observer_error");
-    const { Failing, calls } = failing(new Error("network"), Error, { delay: 0, if: gate });
-
-    expect(await Failing.execute()).toMatchObject({ reason: "network", retries: 0 });
-    await settle();
-
-    expect(calls()).toBe(1);
-    expect(ofName(events, "observer_error")).toHaveLength(1);
-  });
-
-  test.each<[string, () => boolean]>([
-    [
-      "throws",
-      () => {
-        throw new Error("broken predicate");
-      },
-    ],
-    ["answers with a promise", (() => Promise.resolve(false)) as never],
-    ["answers with a promise that rejects", (() => Promise.reject(new Error("late"))) as never],
-  ])("the same holds for a predicate that %s", async (_, predicate) => {
-    const events = recordEvents("observer_error");
-    const { Failing, calls } = failing(new Error("network"), predicate, { delay: 0 });
-
-    expect(await Failing.execute()).toMatchObject({ reason: "network", retries: 0 });
-    await settle();
-
-    expect(calls()).toBe(1);
-    expect(ofName(events, "observer_error")[0]?.payload.observer).toBe("a predicate or gate of @retryOn()");
-  });
-});
-
-describe("waits", () => {
-  const waitsOf = async (options: RetryOptions): Promise<number[]> => {
-    const clock = useManualClock();
-    const { Failing } = failing(new Error("network"), Error, options);
-    const running = Failing.execute();
-    await clock.advance(3_600_000);
-    await running;
-    return clock.waits;
-  };
-
-  test.each<[string, RetryOptions, number[]]>([
-    ["a plain delay", { limit: 3, delay: 0.2 }, [200, 200, 200]],
-    ["a delay with a unit", { limit: 2, delay: "5m" }, [300_000, 300_000]],
-    ["exponential", { limit: 4, delay: 1, jitter: "exponential" }, [1_000, 2_000, 4_000, 8_000]],
-    ["exponential with a longest wait", { limit: 4, delay: 1, maxDelay: "3s", jitter: "exponential" }, [1_000, 2_000, 3_000, 3_000]],
-    ["linear", { limit: 3, delay: 1, jitter: "linear" }, [1_000, 2_000, 3_000]],
-    ["fibonacci", { limit: 5, delay: 1, jitter: "fibonacci" }, [1_000, 1_000, 2_000, 3_000, 5_000]],
-    ["a function", { limit: 3, delay: 1, jitter: (attempt, delay, previous = 0) => attempt * 7 + delay + previous }, [1_000, 2_007, 3_021]],
-    ["no wait at all", { limit: 3, delay: 0 }, []],
-    ["a longest wait of nothing", { limit: 2, delay: 1, maxDelay: 0 }, []],
-    ["a function that gives nonsense", { limit: 2, delay: 1, jitter: () => Number.NaN }, [1_000, 1_000]],
-  ])("%s", async (_, options, expected) => {
-    expect(await waitsOf(options)).toEqual(expected);
-  });
-
-  test("a jitter function that throws is reported, and the base delay is taken", async () => {
-    const events = recordEvents("observer_error");
-    const broken = (): number => {
-      throw new Error("broken jitter");
-    };
-
-    expect(await waitsOf({ limit: 2, delay: 1, jitter: broken })).toEqual([1_000, 1_000]);
-    expect(ofName(events, "observer_error").map(({ payload }) => payload.observer)).toEqual([
-      "the jitter of @retryOn()",
-      "the jitter of @retryOn()",
-    ]);
-  });
-
-  test("leave no timer behind", async () => {
-    const clock = useManualClock();
-    const Flaky = flakyTask({ failures: 1 });
-    retryOn(Error, { delay: "1s" })(Flaky);
-
-    const running = Flaky.execute();
-    await clock.advance(1_000);
-    await running;
-
-    expect(clock.pending).toBe(0);
-  });
-});
-
-describe("attempts", () => {
-  test("share one instance: fields, context and metadata stay, and this.attempt counts", async () => {
-    class Sample extends Task.with() {
-      readonly seen: number[] = [];
-      work(): number[] {
-        this.seen.push(this.attempt);
-        this.context["last"] = this.attempt;
-        if (this.attempt < 3) throw new Error("network");
-        return this.seen;
-      }
-    }
-    retryOn(Error, { delay: 0 })(Sample);
-
-    expect(await Sample.execute()).toMatchObject({ output: [1, 2, 3], context: { last: 3 } });
-  });
-
-  test("the last error is the one that counts", async () => {
-    const Sample = taskOf((task) => {
-      throw new Error(`attempt ${task.attempt}`);
-    });
-    retryOn(Error, { limit: 2, delay: 0 })(Sample);
-
-    expect(await Sample.execute()).toMatchObject({ reason: "attempt 3" });
-  });
-
-  test("an error that is not retried ends it, also after some that were", async () => {
-    const events = recordEvents("retries_exhausted");
-    const Sample = taskOf((task) => {
-      throw task.attempt === 1 ? new CardError("network") : new Error("broken");
-    });
-    retryOn(CardError, { limit: 5, delay: 0 })(Sample);
-
-    expect(await Sample.execute()).toMatchObject({ reason: "broken", retries: 1 });
-    expect(events).toEqual([]);
-  });
-
-  test("of runs side by side do not count for one another", async () => {
-    const Sample = taskOf((task) => {
-      if (task.attempt < 2) throw new Error("network");
-      return task.attempt;
-    });
-    retryOn(Error, { limit: 1, delay: 0 })(Sample);
-
-    const results = await Promise.all([Sample.execute(), Sample.execute(), Sample.execute()]);
-
-    expect(results.map(({ retries }) => retries)).toEqual([1, 1, 1]);
   });
 });

@@ -1,4 +1,15 @@
-import { configure, Task, type EventName, type Logger, type TelemetryEvent } from "taskwright";
+import {
+  configure,
+  isDefinitionError,
+  retryOn,
+  Task,
+  type ErrorMatcher,
+  type EventName,
+  type Logger,
+  type ObjectSchema,
+  type RetryOptions,
+  type TelemetryEvent,
+} from "taskwright";
 import { eventNames } from "../../src/telemetry/events.js";
 import { ManualClock } from "./manual-clock.js";
 
@@ -57,6 +68,43 @@ export function taskOf<R>(work: (task: Task) => R) {
   return class Sample extends Task.with() {
     work(): R {
       return work(this);
+    }
+  };
+}
+
+/** A task that always throws the error, with these retries, and the number of its attempts so far. */
+export function failingTask(error: unknown, ...retry: readonly (ErrorMatcher | RetryOptions)[]) {
+  let calls = 0;
+  const Failing = taskOf(() => {
+    calls += 1;
+    throw error;
+  });
+  retryOn(...retry)(Failing);
+  return { Failing, calls: () => calls };
+}
+
+/** A task whose work stands at a pause point and does not listen to its signal. `told` says how its work and its rollback went on. */
+export function deafTask() {
+  const pause = new PausePoint();
+  const told: string[] = [];
+  class Deaf extends Task.with() {
+    async work(): Promise<string> {
+      await pause.pass();
+      told.push("work came to rest");
+      return "done";
+    }
+    override rollback(): void {
+      told.push("rollback");
+    }
+  }
+  return { Deaf, pause, told };
+}
+
+/** A task that answers with its parsed input. */
+export function echoTask<S extends ObjectSchema>(input: S) {
+  return class Echo extends Task.with({ input }) {
+    work(): unknown {
+      return this.input;
     }
   };
 }
@@ -135,4 +183,19 @@ export function thrownBy(body: () => unknown): unknown {
     return error;
   }
   throw new Error("it did not throw");
+}
+
+/** Calls something, and swallows what it throws as careless code does. */
+export function swallow(body: () => unknown): void {
+  try {
+    body();
+  } catch {
+    // on purpose
+  }
+}
+
+/** The text of a programmer's mistake. Fails the test when it is none. */
+export function mistakeIn(error: unknown): string {
+  if (isDefinitionError(error) && error.code === "definition") return error.message;
+  throw new Error("it is no DefinitionError", { cause: error });
 }

@@ -119,12 +119,10 @@ describe("a duration", () => {
     );
   });
 
-  test("in a very long text takes no time to be refused", () => {
-    const started = performance.now();
+  test("in a very long text is refused without trying every way to read it", () => {
+    const sixFigures = "1".repeat(100_000);
 
-    thrownBy(() => toMs("ttl", `${"1".repeat(100_000)}x` as Duration));
-    thrownBy(() => toMs("ttl", `${"1.".repeat(50_000)}s` as Duration));
-
-    expect(performance.now() - started).toBeLessThan(1_000);
+    expect(() => toMs("ttl", `${sixFigures}x` as Duration)).toThrow("got a text of 100001 characters");
+    expect(() => toMs("ttl", `${"1.".repeat(50_000)}s` as Duration)).toThrow("got a text of 100001 characters");
   });
 });

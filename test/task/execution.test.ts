@@ -1,135 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import {
-  afterExecution,
-  aroundExecution,
-  beforeExecution,
-  beforeValidation,
-  configure,
-  deprecated,
-  onComplete,
-  onFailed,
-  onInterrupted,
-  onKo,
-  onOk,
-  onSkipped,
-  onSuccess,
-  resetConfiguration,
-  retryOn,
-  Task,
-  use,
-  type Next,
-  type Outcome,
-} from "taskwright";
-import { z } from "zod";
-import { eventNames } from "../../src/telemetry/events.js";
+import { deprecated, resetConfiguration, retryOn, Task, use } from "taskwright";
 import { rejectionOf, useManualClock } from "../support/builders.js";
+import { closing, input, opening, output, story, tellingTask, Telling, tellStory } from "../support/telling-task.js";
 
-/** What happened in a run, in order. */
-let story: string[] = [];
-
-beforeEach(() => {
-  story = [];
-  configure((config) => {
-    for (const name of eventNames) config.telemetry.subscribe(name, (event) => story.push(`* ${event.name}`));
-    const line = (level: string) => (_fields: object, message: string) => {
-      story.push(`log ${level}: ${message}`);
-    };
-    config.logger = { info: line("info"), warn: line("warn"), error: line("error") };
-  });
-});
-
+beforeEach(tellStory);
 afterEach(() => {
   resetConfiguration();
 });
-
-const told = async (name: string, next: Next): Promise<void> => {
-  story.push(`> ${name}`);
-  const outcome = await next();
-  story.push(`< ${name} ${outcome.status}`);
-};
-
-/** A base class that tells of everything that it goes through. */
-@use(function outer(_task, next) {
-  return told("outer middleware", next);
-})
-@use(function inner(_task, next) {
-  return told("inner middleware", next);
-})
-abstract class Telling extends Task {
-  @beforeExecution() first(): void {
-    story.push("before_execution");
-  }
-  @beforeValidation() second(): void {
-    story.push("before_validation");
-  }
-  @aroundExecution() around(next: Next): Promise<void> {
-    return told("around_execution", next);
-  }
-  @afterExecution() after(): void {
-    story.push("after_execution");
-  }
-  @onComplete() complete(): void {
-    story.push("on_complete");
-  }
-  @onInterrupted() interrupted(): void {
-    story.push("on_interrupted");
-  }
-  @onSuccess() success_(): void {
-    story.push("on_success");
-  }
-  @onSkipped() skipped(): void {
-    story.push("on_skipped");
-  }
-  @onFailed() failed(): void {
-    story.push("on_failed");
-  }
-  @onOk() ok(): void {
-    story.push("on_ok");
-  }
-  @onKo() ko(): void {
-    story.push("on_ko");
-  }
-}
-
-const input = z.object({ amount: z.number() }).transform((value) => {
-  story.push("parse");
-  return value;
-});
-const output = z.object({ id: z.string() }).transform((value) => {
-  story.push("verify");
-  return value;
-});
-
-/** A task that does everything a task may do. */
-function tellingTask(work: (task: Task) => { id: string }) {
-  return class Charge extends Telling.with({ input, output }) {
-    work(): { id: string } {
-      story.push("work");
-      return work(this);
-    }
-
-    override rollback(): void {
-      story.push("rollback");
-    }
-  };
-}
-
-const opening = [
-  "> outer middleware",
-  "> inner middleware",
-  "* task_started",
-  "before_execution",
-  "before_validation",
-  "> around_execution",
-];
-const closing = (status: Outcome["status"], ...callbacks: string[]): string[] => [
-  `< around_execution ${status}`,
-  "after_execution",
-  ...callbacks,
-  `< inner middleware ${status}`,
-  `< outer middleware ${status}`,
-  "* task_executed",
-];
 
 describe("the order of one run", () => {
   test("that succeeds", async () => {
@@ -375,53 +252,6 @@ describe("the order of one run", () => {
       "* task_executed",
       "log info: Outer success",
     ]);
-  });
-});
-
-describe("a throw or a halt before the outcome stands", () => {
-  test.each(["before_execution", "before_validation"] as const)(
-    "in %s fails the run, and the completion callbacks still run",
-    async (name) => {
-      const Charge = tellingTask(() => ({ id: "ch_1" }));
-      configure((config) => {
-        config.callback(name, () => {
-          throw new Error("broken");
-        });
-      });
-
-      const result = await Charge.execute({ amount: 1 });
-
-      expect(result).toMatchObject({ status: "failed", reason: "broken", rolledBack: false });
-      expect(story).not.toContain("work");
-      expect(story.slice(-8)).toEqual([
-        "after_execution",
-        "on_interrupted",
-        "on_failed",
-        "on_ko",
-        "< inner middleware failed",
-        "< outer middleware failed",
-        "* task_executed",
-        "log error: Charge failed: broken",
-      ]);
-    },
-  );
-
-  test("a halt in a callback before the run is its outcome, also when the callback swallows it", async () => {
-    const Charge = tellingTask(() => ({ id: "ch_1" }));
-    configure((config) => {
-      config.callback("before_execution", (task) => {
-        try {
-          task.skip("closed");
-        } catch {
-          // as careless code does
-        }
-      });
-    });
-
-    const result = await Charge.execute({ amount: 1 });
-
-    expect(result).toMatchObject({ status: "skipped", reason: "closed" });
-    expect(story).not.toContain("work");
   });
 });
 
