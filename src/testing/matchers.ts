@@ -28,7 +28,7 @@ interface Verdict {
 
 /** What Vitest and Jest call a matcher with. */
 interface MatcherState {
-  readonly equals?: (a: unknown, b: unknown, testers?: readonly unknown[]) => boolean;
+  equals?(this: void, a: unknown, b: unknown, customTesters?: readonly unknown[]): boolean;
   readonly customTesters?: readonly unknown[];
   readonly utils?: { readonly iterableEquality?: unknown };
 }
