@@ -5,6 +5,8 @@ import {
   idempotentBy,
   MemoryStore,
   resetConfiguration,
+  resume,
+  shutdown,
   Task,
   type EventName,
   type Result,
@@ -63,7 +65,12 @@ interface Happening {
   readonly at: number;
 }
 
-async function play(calls: readonly Call[], mishaps: readonly Mishap[], processing: "skip" | "wait") {
+async function play(
+  calls: readonly Call[],
+  mishaps: readonly Mishap[],
+  processing: "skip" | "wait",
+  during: (clock: ManualClock, store: MemoryStore) => void = () => undefined,
+) {
   resetConfiguration();
   const clock = new ManualClock();
   const memory = new MemoryStore({ clock });
@@ -110,6 +117,7 @@ async function play(calls: readonly Call[], mishaps: readonly Mishap[], processi
       clock.timer(lastsMs, () => disturbance.end());
     });
   }
+  during(clock, memory);
   await clock.advance(END_MS);
   store.calm();
   await clock.advance(TTL_MS + LEASE_MS);
@@ -189,5 +197,34 @@ test("a run that works for longer than maxHold lets the next one in, and learns 
     ["success", undefined],
     ["success", true],
   ]);
+  resetConfiguration();
+});
+
+test("a shutdown at any moment leaves no key behind, answers everybody and lets nobody begin", { timeout: 120_000 }, async () => {
+  const moment = fc.oneof(
+    fc.integer({ min: 0, max: 70_000 }),
+    fc.integer({ min: 0, max: 60 }).map((seconds) => seconds * 1_000),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(call, { minLength: 1, maxLength: 8 }), moment, fc.constantFrom(0, 1, 5, 20), async (calls, at, grace) => {
+      let freed: readonly string[] | undefined;
+      let after: Awaited<ReturnType<MemoryStore["entries"]>> | undefined;
+      const played = await play(calls, [], "wait", (clock, store) => {
+        clock.timer(at, () => {
+          void shutdown({ grace }).then(async (keys) => {
+            freed = keys;
+            after = await store.entries({ prefix: "cmdx:idem:" });
+          });
+        });
+      });
+      resume();
+
+      check(calls, played);
+      expect(freed).toBeDefined();
+      expect(after?.entries.filter(({ value }) => value.startsWith("processing"))).toEqual([]);
+      expect(played.log.filter((happening) => happening.what === "begins" && happening.at > at)).toEqual([]);
+    }),
+    { numRuns: 60 },
+  );
   resetConfiguration();
 });
