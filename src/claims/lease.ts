@@ -26,8 +26,9 @@ export interface LeaseOptions {
 /**
  * A key held in a store: claimed, renewed while it is needed, and written to or freed only by its owner.
  *
- * The holder's view of time is on the safe side. It counts the lease from before the call that granted it, and the store from
- * when it carried the call out, so the holder knows of the loss no later than anybody else can claim, but for the drift of two clocks and a timer that is late:
+ * The holder's view of time is on the safe side. It counts the lease from before the call that granted it, the store from when it
+ * carried the call out, and it takes off an allowance for late timers and clocks that run at different rates. So the holder
+ * knows of the loss before anybody else can claim:
  *
  *     holder   |- sends claim ----- lease -----| must assume it is lost
  *     store        |- grants --------- lease ------| others may claim
@@ -46,7 +47,7 @@ export class Lease {
   /** `claimedAt` is the clock's time right before the call that granted the claim. */
   constructor(options: LeaseOptions, claimedAt: number) {
     this.#options = options;
-    this.#heldUntil = claimedAt + options.leaseMs;
+    this.#heldUntil = claimedAt + safeMs(options.leaseMs);
     this.#renewAt = claimedAt + options.leaseMs / 3;
     this.#maxHoldAt = claimedAt + options.maxHoldMs;
     this.#alarm = new LeaseAlarm(this.#nextDue(), () => this.#ring());
@@ -155,7 +156,7 @@ export class Lease {
       if (this.#ended) return;
       if (!renewed && !this.#concluding) return this.lose("refused");
       if (!renewed) return this.stopRenewing();
-      this.#heldUntil = now + leaseMs;
+      this.#heldUntil = now + safeMs(leaseMs);
       this.#renewAt = now + leaseMs / 3;
     } catch (error) {
       this.#renewAt = clock.now() + leaseMs / 10;
@@ -165,6 +166,11 @@ export class Lease {
       this.#rearm();
     }
   }
+}
+
+/** What of a lease its holder counts on: all but a hundredth and two milliseconds, the usual allowance for the drift of clocks. */
+function safeMs(leaseMs: number): number {
+  return Math.max(1, leaseMs - Math.ceil(leaseMs / 100) - 2);
 }
 
 class LeaseAlarm extends Alarm {
