@@ -1,6 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { systemClock } from "../../src/support/clock.js";
 
+// Fake timers hold the global clock, and not the one that modules import.
+vi.mock("node:perf_hooks", () => ({ performance: { now: () => globalThis.performance.now() } }));
+
 beforeEach(() => {
   vi.useFakeTimers();
 });
