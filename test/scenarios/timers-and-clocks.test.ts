@@ -58,21 +58,24 @@ describe("a renewal", () => {
     expect(ofName(events, "idempotency_store_error")).toMatchObject([{ payload: { operation: "renew", error: { message: "at once" } } }]);
   });
 
-  test("that never works loses the lease when its time has really passed, and not before", async () => {
+  // The holder counts on all of its lease but a hundredth and two milliseconds, for clocks that drift and timers that are late.
+  test("that never works loses the lease a little before its time has passed, and nobody else gets the key earlier", async () => {
     const { clock, chaos, Charge, events, atWork, run } = await atWorkOnChaos();
     chaos.disturb("renew", "fail-before", { times: Infinity });
 
-    await clock.advance(59_999);
+    await clock.advance(59_397);
     const before = slotEvents(events).includes("idempotency_lost");
-    const blocked = await Charge.execute({ paymentId: "pay_1" });
     await clock.advance(1);
     const after = ofName(events, "idempotency_lost");
+    await clock.advance(601);
+    const blocked = await Charge.execute({ paymentId: "pay_1" });
+    await clock.advance(1);
     const next = await Charge.execute({ paymentId: "pay_1" });
     atWork.resume();
 
     expect(before).toBe(false);
-    expect(blocked.metadata).toMatchObject({ code: "duplicate", state: "processing" });
     expect(after).toMatchObject([{ payload: { why: "expired" } }]);
+    expect(blocked.metadata).toMatchObject({ code: "duplicate", state: "processing", retryAfterMs: 1 });
     expect(next.status).toBe("success");
     expect((await run).metadata).toEqual({ superseded: true });
   });
