@@ -30,10 +30,11 @@ export const systemClock: Clock = {
     const deadline = performance.now() + ms;
     let timeout: NodeJS.Timeout;
     const arm = (): void => {
-      const left = deadline - performance.now();
-      timeout = left > LONGEST_MS ? setTimeout(arm, LONGEST_MS) : setTimeout(callback, Math.max(0, left));
+      timeout = setTimeout(fire, Math.min(Math.ceil(Math.max(0, deadline - performance.now())), LONGEST_MS));
       if (background) timeout.unref();
     };
+    // Node's timers count in whole milliseconds and may be early by one: then the rest is waited for.
+    const fire = (): void => (performance.now() < deadline ? arm() : callback());
     if (background) nobody.runInAsyncScope(arm);
     else arm();
     return () => clearTimeout(timeout);
