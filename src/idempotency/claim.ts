@@ -74,19 +74,25 @@ async function askForSlot(
   const value = writeSlot({ state: "processing", details: { run: run.runId, ...(fingerprint !== undefined && { fingerprint }) } });
   const claim = { ttlMs: options.leaseMs, nx: true, owner: run.runId };
   const limitMs = Math.min(storeTimeoutMs(), options.leaseMs); // a claim longer under way than its own lease would be worth nothing
+  let asking = true;
+  // A grant that comes late is given back, unless it is only the echo of one that is held, or may be by the call that is under way.
   const clearUp = (late: SetResult): void => {
-    if (late.ok && !run.holdsClaim) giveBack(run, store, key);
+    if (late.ok && !asking && !run.holdsClaim) giveBack(run, store, key);
   };
   for (let failures = 0; ;) {
     const claimedAt = run.clock.now();
     try {
       const answer = await withinTime(run.clock, limitMs, () => store.set(key, value, claim), clearUp);
-      return answer.ok ? { ok: true, fence: answer.fence, claimedAt } : answer;
+      asking = false;
+      if (!answer.ok) return answer;
+      run.holdsClaim = true;
+      return { ok: true, fence: answer.fence, claimedAt };
     } catch (thrown) {
       const error = toError(thrown);
       announce(run, "idempotency_store_error")?.({ operation: "claim", idempotencyKey: key, error });
       failures += 1;
-      if (failures > REPEATS || run.scope.aborted) return { error };
+      asking = failures <= REPEATS && !run.scope.aborted;
+      if (!asking) return { error };
       await sleep(run.clock, PAUSE_MS, run.scope);
     }
   }
@@ -94,7 +100,6 @@ async function askForSlot(
 
 function startLease(run: Run, options: Idempotency, { key }: Identity, store: Store, { fence, claimedAt }: Granted): Lease {
   run.claim = Object.freeze({ key, owner: run.runId, fence });
-  run.holdsClaim = true;
   return new Lease(
     {
       store,
@@ -121,6 +126,7 @@ function startLease(run: Run, options: Idempotency, { key }: Identity, store: St
 
 /** The claim was granted while the process began to shut down. */
 function giveUp(run: Run, { key }: Identity, store: Store): Claiming {
+  run.holdsClaim = false;
   giveBack(run, store, key);
   return { outcome: shuttingDown(run) };
 }
