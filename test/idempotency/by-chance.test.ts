@@ -159,12 +159,21 @@ function check(calls: readonly Call[], { log, results, left, pending }: Awaited<
   for (const { result, call } of results) {
     const { runId } = result;
     const [begun, completed, released] = [has("begins", runId), has("idempotency_completed", runId), has("idempotency_released", runId)];
-    if (["duplicate", "store_unavailable"].includes(String(result.metadata.code))) expect(begun).toBeUndefined();
-    if (result.status === "success") expect(call.end).toBe("return");
-    if (completed !== undefined)
-      expect([result.status, released, result.metadata["superseded"]]).toEqual(["success", undefined, undefined]);
-    if (released !== undefined) expect(result.status).not.toBe("success");
-    if (result.metadata["superseded"] === true) expect(has("idempotency_lost", runId)).toBeDefined();
+    const superseded = result.metadata["superseded"] === true;
+    // What is told of a run is true of it.
+    expect({
+      refusedButBegun: ["duplicate", "store_unavailable"].includes(String(result.metadata.code)) && begun !== undefined,
+      successWithoutReturn: result.status === "success" && call.end !== "return",
+      completedButNoSuccess: completed !== undefined && (result.status !== "success" || released !== undefined || superseded),
+      releasedButSuccess: released !== undefined && result.status === "success",
+      supersededButNotLost: superseded && has("idempotency_lost", runId) === undefined,
+    }).toEqual({
+      refusedButBegun: false,
+      successWithoutReturn: false,
+      completedButNoSuccess: false,
+      releasedButSuccess: false,
+      supersededButNotLost: false,
+    });
     expect(log.filter((happening) => happening.runId === runId && happening.what === "idempotency_lost").length).toBeLessThanOrEqual(1);
   }
 
