@@ -87,6 +87,35 @@ describe("a claim that took effect and whose answer was lost", () => {
     expect(Charge.runs).toBe(1);
   });
 
+  test("is not given back while a run that waits asks for its key again", async () => {
+    const clock = useManualClock();
+    const store = new MemoryStore({ clock });
+    const chaos = new ChaosStore(store);
+    keepIn(chaos);
+    const late = chaos.disturb("claim", "delay");
+    const atWork = new PausePoint();
+    const Charge = chargeTask({ onDuplicate: { processing: "wait" } }, (_, run) => (run === 1 ? atWork.pass() : undefined));
+    const run = Charge.execute({ paymentId: "pay_1" });
+    await clock.advance(5_000);
+    await store.set(KEY, "processing", { nx: true, owner: "other", ttlMs: 60_000 });
+    await clock.advance(60); // the repetition of the first call is refused, and the run waits
+    await store.delete(KEY);
+    const again = chaos.disturb("claim", "delay-answer");
+    await clock.advance(100);
+    await again.met; // granted; its answer is yet to come
+
+    late.release(); // the very first call takes effect now
+    await clock.advance(0);
+    again.release();
+    await atWork.reached;
+    const held = await store.get(KEY);
+    atWork.resume();
+    const result = await run;
+
+    expect(held).toMatchObject({ owner: result.runId });
+    expect(result).toMatchObject({ status: "success", metadata: {} });
+  });
+
   test("is given back when it comes while another claim of a run that waits is refused, once that run has given up", async () => {
     const clock = useManualClock();
     const store = new MemoryStore({ clock });
