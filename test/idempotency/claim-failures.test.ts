@@ -200,6 +200,29 @@ onEachStore((world) => {
       expect(seen.works).toBe(1);
     });
 
+    test("to a claim of before a wait, while the one after it is on its way, does not take that away", async () => {
+      const pause = new PausePoint();
+      const { ChargeCustomer } = chargeTask({ onDuplicate: { processing: "wait" }, waitFor: 60, ttl: 600 }, { work: () => pause.pass() });
+      await world.put(KEY, "processing owner=somebody", 60_000);
+      const first = world.store.disturb("claim", "delay");
+      const run = ChargeCustomer.execute(INPUT);
+      await world.pass(6_000); // the first claim was given up, the second was refused, and the run waits
+      await world.put(KEY, "processing owner=somebody", 1);
+      const last = world.store.disturb("claim", "delay-answer", { when: () => world.clock.now() > 6_100 });
+      await world.pass(100);
+      await world.pass(2_000);
+      await last.met;
+
+      first.release();
+      await world.pass(100);
+      last.release();
+      await pause.reached;
+
+      expect(await world.raw(KEY)).toMatch(/^processing owner=/);
+      pause.resume();
+      expect(await run).toMatchObject({ status: "success", metadata: {} });
+    });
+
     test("and takes effect when the run has already failed and freed the key: it is given back", async () => {
       const late = world.store.disturb("claim", "delay");
       const { ChargeCustomer } = chargeTask({}, { work: (task) => task.fail("declined") });
