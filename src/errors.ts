@@ -115,6 +115,26 @@ export class ShutdownError extends TaskwrightError {
   readonly code = "shutdown";
 }
 
+/** The attempt did not end in the time that `@timeout` gives it. */
+export class TimeoutError extends TaskwrightError {
+  readonly code = "timeout";
+}
+
+/** Another run holds the lock. */
+export class LockedError extends TaskwrightError {
+  readonly code = "locked";
+}
+
+/** The key has used up its runs for now. */
+export class RateLimitedError extends TaskwrightError {
+  readonly code = "rate_limited";
+}
+
+/** The circuit breaker lets nothing through for now. */
+export class CircuitOpenError extends TaskwrightError {
+  readonly code = "circuit_open";
+}
+
 brand(TaskwrightError, "TaskwrightError");
 brand(DefinitionError, "DefinitionError");
 brand(FinishedTaskError, "FinishedTaskError");
@@ -133,6 +153,10 @@ brand(StoreTimeoutError, "StoreTimeoutError");
 brand(LeaseLostError, "LeaseLostError");
 brand(UnstorableOutputError, "UnstorableOutputError");
 brand(ShutdownError, "ShutdownError");
+brand(TimeoutError, "TimeoutError");
+brand(LockedError, "LockedError");
+brand(RateLimitedError, "RateLimitedError");
+brand(CircuitOpenError, "CircuitOpenError");
 
 /** Is this one of our errors, whichever copy of the package made it? */
 export function isTaskwrightError(value: unknown): value is TaskwrightError {

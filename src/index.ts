@@ -54,6 +54,7 @@ export type { Duration } from "./support/duration.js";
 export type { Clock } from "./support/clock.js";
 export {
   AbortedError,
+  CircuitOpenError,
   DefinitionError,
   DeprecatedError,
   DuplicateError,
@@ -65,13 +66,16 @@ export {
   isDefinitionError,
   isTaskwrightError,
   LeaseLostError,
+  LockedError,
   MissingKeyError,
   NextError,
+  RateLimitedError,
   ShutdownError,
   StoreTimeoutError,
   StoreUnavailableError,
   TaskwrightError,
   ThrownValueError,
+  TimeoutError,
   UnstorableOutputError,
   type Issue,
 } from "./errors.js";

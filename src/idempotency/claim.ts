@@ -36,10 +36,11 @@ const VANISHINGS = 10;
 export async function claimSlot(run: Run, options: Idempotency, identity: Identity): Promise<Claiming> {
   const store = storeOf(run.plan);
   const waiting = new Waiting(run, options.waitForMs);
+  const underWay: UnderWay = { asking: false, stray: false };
   for (let vanished = 0; ;) {
     if (run.scope.cancelled) return { outcome: run.abortedOutcome() };
     if (isShuttingDown()) return { outcome: shuttingDown(run) };
-    const answer = await askForSlot(run, options, identity, store);
+    const answer = await askForSlot(run, options, identity, store, underWay);
     if ("error" in answer) return unavailable(run, options, identity, store, answer.error);
     if (answer.ok && isShuttingDown()) return giveUp(run, identity, store);
     if (answer.ok) return { lease: startLease(run, options, identity, store, answer) };
@@ -49,8 +50,10 @@ export async function claimSlot(run: Run, options: Idempotency, identity: Identi
       return unavailable(run, options, identity, store, new Error("The store refuses the claim and shows nothing that holds the key"));
     }
     const verdict = await judge(run, options, identity, answer.held);
+    const again = verdict === "wait" && (await waiting.pause(answer.held.expiresInMs));
+    if (again) continue; // a stray grant is this owner's, and so granted to the next call
+    if (underWay.stray) giveBack(run, store, identity.key);
     if (verdict !== "wait") return { outcome: verdict };
-    if (await waiting.pause(answer.held.expiresInMs)) continue;
     return { outcome: run.scope.aborted ? run.abortedOutcome() : timeIsUp(run, identity, answer.held) };
   }
 }
@@ -63,27 +66,38 @@ interface Granted {
 }
 type Refused = Extract<SetResult, { ok: false }>;
 
+/** The calls of this run that may be granted the slot; a run that waits makes many. */
+interface UnderWay {
+  /** Is one of them awaited? */
+  asking: boolean;
+  /** Was one granted that was no longer awaited? While another is, that may be its echo; if the other is refused, it holds the key for nobody. */
+  stray: boolean;
+}
+
 /** One claim. A call that failed may have taken effect: it is made again as the same owner, who is then granted what he holds. */
 async function askForSlot(
   run: Run,
   options: Idempotency,
   identity: Identity,
   store: Store,
+  underWay: UnderWay,
 ): Promise<Granted | Refused | { readonly error: Error }> {
   const { key, fingerprint } = identity;
   const value = writeSlot({ state: "processing", details: { run: run.runId, ...(fingerprint !== undefined && { fingerprint }) } });
   const claim = { ttlMs: options.leaseMs, nx: true, owner: run.runId };
   const limitMs = Math.min(storeTimeoutMs(), options.leaseMs); // a claim longer under way than its own lease would be worth nothing
-  let asking = true;
+  underWay.asking = true;
   // A grant that comes late is given back, unless it is only the echo of one that is held, or may be by the call that is under way.
   const clearUp = (late: SetResult): void => {
-    if (late.ok && !asking && !run.holdsClaim) giveBack(run, store, key);
+    if (!late.ok || run.holdsClaim) return;
+    if (underWay.asking) underWay.stray = true;
+    else giveBack(run, store, key);
   };
   for (let failures = 0; ;) {
     const claimedAt = run.clock.now();
     try {
       const answer = await withinTime(run.clock, limitMs, () => store.set(key, value, claim), clearUp);
-      asking = false;
+      underWay.asking = false;
       if (!answer.ok) return answer;
       run.holdsClaim = true;
       return { ok: true, fence: answer.fence, claimedAt };
@@ -91,8 +105,8 @@ async function askForSlot(
       const error = toError(thrown);
       announce(run, "idempotency_store_error")?.({ operation: "claim", idempotencyKey: key, error });
       failures += 1;
-      asking = failures <= REPEATS && !run.scope.aborted;
-      if (!asking) return { error };
+      underWay.asking = failures <= REPEATS && !run.scope.aborted;
+      if (!underWay.asking) return { error };
       await sleep(run.clock, PAUSE_MS, run.scope);
     }
   }

@@ -14,6 +14,36 @@ export interface EventPayloads {
   retries_exhausted: { readonly retries: number; readonly error: Error };
   /** `rollback` has ended; with `error` when it threw. */
   task_rolled_back: { readonly error?: Error };
+  /** The attempt did not end in its time. Its signal has aborted; its work may still go on. */
+  attempt_timed_out: { readonly attempt: number; readonly timeoutMs: number };
+  /** The lock is held; what it protects follows. */
+  lock_acquired: { readonly lockKey: string; readonly waitedMs: number };
+  /** The lock was freed. */
+  lock_released: { readonly lockKey: string };
+  /** Another run holds the lock. Comes before the outcome that says so. */
+  lock_refused: { readonly code: "locked"; readonly lockKey: string; readonly retryAfterMs: number };
+  /** The lock is known, or must be assumed, to be lost. */
+  lock_lost: { readonly lockKey: string; readonly why: "refused" | "expired" | "max_hold" };
+  /** The run goes on without the lock. */
+  lock_bypassed: { readonly why: "gate" | "missing_key" | "store_error" };
+  /** A call of the store for a lock failed or ran out of time. */
+  lock_store_error: { readonly operation: "claim" | "renew" | "release"; readonly lockKey: string; readonly error: Error };
+  /** The key has used up its runs for now. Comes before the outcome that says so. */
+  rate_limited: { readonly code: "rate_limited"; readonly rateLimitKey: string; readonly limit: number; readonly retryAfterMs: number };
+  /** The run is not counted. */
+  rate_limit_bypassed: { readonly why: "gate" | "missing_key" | "store_error" };
+  /** The count could not be kept: the store failed or ran out of time. */
+  rate_limit_store_error: { readonly rateLimitKey: string; readonly error: Error };
+  /** Failures have opened the circuit: runs are refused until `halfOpenAfterMs` have passed. `error` is the last of them. */
+  circuit_opened: { readonly circuit: string; readonly halfOpenAfterMs: number; readonly error: Error };
+  /** The time is up: this run is let through to see whether things are well again. */
+  circuit_half_opened: { readonly circuit: string };
+  /** A run got through: all others may again. */
+  circuit_closed: { readonly circuit: string };
+  /** The circuit is open. Comes before the outcome that says so. */
+  circuit_refused: { readonly code: "circuit_open"; readonly circuit: string; readonly retryAfterMs: number };
+  /** The run is not watched by the breaker. */
+  circuit_bypassed: { readonly why: "gate" };
   /** The slot was claimed; `work` follows. */
   idempotency_claimed: { readonly idempotencyKey: string };
   /** The slot was marked as completed, after the output was verified. */
@@ -78,6 +108,21 @@ const NAMES: Readonly<Record<EventName, true>> = {
   task_retried: true,
   retries_exhausted: true,
   task_rolled_back: true,
+  attempt_timed_out: true,
+  lock_acquired: true,
+  lock_released: true,
+  lock_refused: true,
+  lock_lost: true,
+  lock_bypassed: true,
+  lock_store_error: true,
+  rate_limited: true,
+  rate_limit_bypassed: true,
+  rate_limit_store_error: true,
+  circuit_opened: true,
+  circuit_half_opened: true,
+  circuit_closed: true,
+  circuit_refused: true,
+  circuit_bypassed: true,
   idempotency_claimed: true,
   idempotency_completed: true,
   idempotency_duplicate: true,

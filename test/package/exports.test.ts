@@ -65,6 +65,7 @@ describe("the exports of the package", () => {
   test("of the main entry are these values", () => {
     expect(namesOf("index.ts").values).toEqual([
       "AbortedError",
+      "CircuitOpenError",
       "DefinitionError",
       "DeprecatedError",
       "DuplicateError",
@@ -75,9 +76,11 @@ describe("the exports of the package", () => {
       "InvalidInputError",
       "InvalidOutputError",
       "LeaseLostError",
+      "LockedError",
       "MemoryStore",
       "MissingKeyError",
       "NextError",
+      "RateLimitedError",
       "ShutdownError",
       "StoreKey",
       "StoreTimeoutError",
@@ -85,6 +88,7 @@ describe("the exports of the package", () => {
       "Task",
       "TaskwrightError",
       "ThrownValueError",
+      "TimeoutError",
       "UnstorableOutputError",
       "afterExecution",
       "aroundExecution",

@@ -138,6 +138,31 @@ describe("a claim that took effect and whose answer was lost", () => {
     expect(Charge.runs).toBe(0);
   });
 
+  test("is given back when it takes effect between the refusal of its repetition and the answer to that", async () => {
+    const clock = useManualClock();
+    const store = new MemoryStore({ clock });
+    const chaos = new ChaosStore(store);
+    keepIn(chaos);
+    const late = chaos.disturb("claim", "delay");
+    const refused = chaos.disturb("claim", "delay-answer");
+    const Charge = chargeTask();
+    await store.set(KEY, "processing", { nx: true, owner: "other", ttlMs: 60_000 });
+    const given = Charge.execute({ paymentId: "pay_1" });
+    await clock.advance(5_000 + 50);
+    await refused.met; // the repetition lost to the other run, and is yet to be told so
+    await store.delete(KEY);
+
+    late.release(); // the first call takes effect now
+    await clock.advance(0);
+    refused.release();
+    const duplicate = await given;
+    await clock.advance(0);
+
+    expect(duplicate).toMatchObject({ status: "skipped", metadata: { code: "duplicate", state: "processing" } });
+    expect(await store.get(KEY)).toBeUndefined();
+    expect(Charge.runs).toBe(0);
+  });
+
   test("is given back when it comes after the caller has given up, so the next one runs", async () => {
     const clock = useManualClock();
     const store = new MemoryStore({ clock });
