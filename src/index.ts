@@ -38,13 +38,13 @@ export {
 export { retryOn, type RetryOptions } from "./policies/retry.js";
 export type { Jitter, JitterFunction, JitterName } from "./policies/backoff.js";
 export type { ErrorClass, ErrorMatcher, ErrorPredicate } from "./policies/error-matcher.js";
-export { idempotentBy, type FieldsDecorator } from "./idempotency/decorator.js";
-export { literal, type Literal } from "./idempotency/resolver.js";
-export type { DuplicateRules, Idempotency, IdempotencyOptions, Resolver, ResolverFunction } from "./idempotency/options.js";
+export { idempotentBy } from "./idempotency/decorator.js";
+export type { DuplicateRules, Idempotency, IdempotencyOptions } from "./idempotency/options.js";
 export { keyFor, releaseSlot, slots, type SlotInfo, type SlotsOptions } from "./idempotency/inspect.js";
 export { resume, shutdown, type ShutdownOptions } from "./idempotency/shutdown.js";
 import "./idempotency/task-members.js";
 export { StoreKey, type KeyPart, type Segment } from "./claims/key.js";
+export { literal, type FieldsDecorator, type Literal, type Resolver, type ResolverFunction } from "./claims/resolver.js";
 export type { Claim } from "./task/run.js";
 export { MemoryStore, type MemoryStoreOptions } from "./stores/memory.js";
 export type { EntriesOptions, EntryPage, SetOptions, SetResult, Store, StoreEntry } from "./stores/store.js";

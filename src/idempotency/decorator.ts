@@ -1,5 +1,6 @@
 import { DefinitionError } from "../errors.js";
 import type { Segment } from "../claims/key.js";
+import { checkFields, isOptions, parseResolver, type FieldsDecorator, type Literal, type ResolverFunction } from "../claims/resolver.js";
 import type { TaskClass } from "../task/contract.js";
 import { contractFeature } from "../task/contract-feature.js";
 import type { LayerFeature, RankedLayer } from "../task/layer.js";
@@ -10,7 +11,6 @@ import { encodeLayer, idempotencyLayer } from "./idempotency.js";
 import { claimName } from "./names.js";
 import {
   describeOptions,
-  isOptions,
   mergeChange,
   parseOptions,
   resolveOptions,
@@ -18,9 +18,7 @@ import {
   type Idempotency,
   type IdempotencyOptions,
   type Merged,
-  type ResolverFunction,
 } from "./options.js";
-import { checkFields, parseResolver, type Literal } from "./resolver.js";
 
 export const idempotencyFeature: LayerFeature<Change, Merged> = {
   name: "idempotency",
@@ -46,7 +44,7 @@ function layersOf(options: Idempotency, type: TaskClass): readonly RankedLayer[]
       `${name}: onDuplicate "replay" needs an output schema, to give the output back with its types. Add output: z.object({ … }) to Task.with().`,
     );
   }
-  checkFields(options.resolver, contract, name);
+  checkFields("@idempotentBy()", options.resolver, contract, name);
   claimName(options.namespace, name, type);
   const layer: RankedLayer = { rank: "idempotency", layer: idempotencyLayer(options, name) };
   return replays ? [layer, { rank: "encode", layer: encodeLayer(options) }] : [layer];
@@ -56,21 +54,6 @@ function layersOf(options: Idempotency, type: TaskClass): readonly RankedLayer[]
 export function idempotencyOf(type: object): Idempotency | undefined {
   const merged = effective(type, idempotencyFeature);
   return merged === undefined || merged.off ? undefined : resolveOptions(merged);
-}
-
-/** The classes that a resolver by field names can stand on: those whose input has the fields, and bases without an input of their own. */
-type WithFields<C extends TaskType, Field extends string> =
-  InstanceType<C> extends { readonly input: infer Input }
-    ? [Field] extends [keyof Input]
-      ? C
-      : NoSuchField<Exclude<Field, keyof Input>>
-    : C;
-interface NoSuchField<Field extends string> {
-  readonly "the task's input has no such field": Field;
-}
-/** A class decorator that checks the names of input fields. */
-export interface FieldsDecorator<Field extends string, T extends Task = Task> {
-  <C extends abstract new (...args: never[]) => T>(target: C & WithFields<C, Field>, context?: ClassDecoratorContext<C>): void;
 }
 
 /**
@@ -101,7 +84,7 @@ export function idempotentBy(resolver: unknown, options?: IdempotencyOptions<nev
 
 function parseChange(resolver: unknown, options: IdempotencyOptions<never> | undefined): Change {
   if (resolver !== false && !isOptions(resolver))
-    return { off: false, resolver: Object.freeze(parseResolver(resolver)), options: parseOptions(options ?? {}) };
+    return { off: false, resolver: parseResolver("@idempotentBy()", resolver), options: parseOptions(options ?? {}) };
   if (options !== undefined)
     throw new DefinitionError("@idempotentBy() takes options once: after a resolver, or alone. With false there is nothing to set.");
   return resolver === false ? { off: true } : { off: false, resolver: undefined, options: parseOptions(resolver) };

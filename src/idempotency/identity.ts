@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import { DefinitionError, MissingKeyError } from "../errors.js";
 import { segmentText, StoreKey } from "../claims/key.js";
+import { resolveSegment } from "../claims/resolver.js";
 import { isThenable } from "../support/and-then.js";
 import { canonical } from "../support/canonical.js";
 import { passes } from "../task/gates.js";
 import type { FailedOutcome } from "../task/outcome.js";
 import type { Run } from "../task/run.js";
 import type { Idempotency } from "./options.js";
-import { resolveSegment } from "./resolver.js";
 
 /** Which slot a run belongs to. Found once, after the input is parsed, and kept. */
 export interface Identity {

@@ -1,7 +1,6 @@
 import { DefinitionError } from "../errors.js";
-import type { Segment } from "../claims/key.js";
+import { describeResolver, type Resolver } from "../claims/resolver.js";
 import { checkFunction, checkInteger, checkOptions, checkWord, describe } from "../support/check.js";
-import { isPlain } from "../support/freeze.js";
 import { toMs, type Duration } from "../support/duration.js";
 import { checkGates, type Gates } from "../task/gates.js";
 import type { LayerFeature } from "../task/layer.js";
@@ -40,14 +39,6 @@ export interface IdempotencyOptions<T extends Task = Task> extends Gates<T> {
   /** What becomes of a run whose claim could not be made. @default "fail": its work does not run */
   readonly onStoreError?: "fail" | "run";
 }
-
-/** Gives the segment of the key. Called once in a run, with the task as `this` and as argument, after the input is parsed. */
-export type ResolverFunction<T extends Task = Task> = (this: T, task: T) => Segment | Promise<Segment>;
-export type Resolver =
-  | { readonly kind: "field"; readonly field: string }
-  | { readonly kind: "fields"; readonly fields: readonly string[] }
-  | { readonly kind: "literal"; readonly text: string }
-  | { readonly kind: "function"; readonly call: ResolverFunction<never> };
 
 /** The options as the code reads them: times in milliseconds, `undefined` where the default depends on others. */
 interface Declared {
@@ -187,13 +178,6 @@ function checkFingerprint(fingerprint: unknown): Declared["fingerprint"] {
   return fingerprint as (this: never, task: never) => unknown; // checked to be a function just now
 }
 
-/** Are these options, as opposed to a resolver? */
-export function isOptions(value: unknown): value is IdempotencyOptions<never> {
-  return (
-    typeof value === "object" && value !== null && isPlain(value) && !("call" in value) && !("literal" in value) && !Array.isArray(value)
-  );
-}
-
 /** The effective options as plain data: what they are, not the functions among them. */
 export function describeOptions({ resolver, if: _if, unless: _unless, fingerprint, onDuplicate, ...rest }: Idempotency): Json {
   return {
@@ -202,17 +186,4 @@ export function describeOptions({ resolver, if: _if, unless: _unless, fingerprin
     key: resolver === undefined ? null : describeResolver(resolver),
     fingerprint: fingerprint !== false,
   };
-}
-
-function describeResolver(resolver: Resolver): Json {
-  switch (resolver.kind) {
-    case "field":
-      return resolver.field;
-    case "fields":
-      return resolver.fields;
-    case "literal":
-      return `literal: ${resolver.text}`;
-    case "function":
-      return "a function";
-  }
 }

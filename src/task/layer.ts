@@ -14,17 +14,7 @@ export type Layer = (next: Step) => Step;
  * The one order of layers, outermost first, whatever the order of the decorators. Adding a policy adds a line here.
  * The claim is held across all attempts and their waits, and freed only after the rollback.
  */
-export const RANKS = [
-  "rateLimit",
-  "circuitBreaker",
-  "lock",
-  "idempotency",
-  "rollback",
-  "encode",
-  "output",
-  "retry",
-  "timeout",
-] as const;
+export const RANKS = ["rateLimit", "circuitBreaker", "lock", "idempotency", "rollback", "encode", "output", "retry", "timeout"] as const;
 export type Rank = (typeof RANKS)[number];
 
 export interface RankedLayer {
