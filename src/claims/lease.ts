@@ -3,6 +3,7 @@ import { Alarm, alarmsOf } from "../support/alarms.js";
 import type { Clock } from "../support/clock.js";
 import { withinTime } from "../support/time-limit.js";
 import type { SetResult, Store } from "../stores/store.js";
+import { wakeAll, wakeFirst } from "./waiting.js";
 
 export type LossReason = "refused" | "expired" | "max_hold";
 
@@ -91,9 +92,11 @@ export class Lease {
   }
 
   /** One write to the key as its owner, which also ends the ownership. Rejects when the store does. */
-  write(value: string, ttlMs: number): Promise<SetResult> {
+  async write(value: string, ttlMs: number): Promise<SetResult> {
     const { store, key, owner } = this.#options;
-    return this.#call(() => store.set(key, value, { ttlMs, xx: true, owner }));
+    const answer = await this.#call(() => store.set(key, value, { ttlMs, xx: true, owner }));
+    if (answer.ok) wakeAll(key);
+    return answer;
   }
 
   /**
@@ -103,7 +106,10 @@ export class Lease {
   async release(): Promise<"freed" | "lost"> {
     const { store, key, owner } = this.#options;
     this.stopRenewing();
-    if (await this.#call(() => store.delete(key, { owner }))) return "freed";
+    if (await this.#call(() => store.delete(key, { owner }))) {
+      wakeFirst(key);
+      return "freed";
+    }
     if (this.remainingMs <= 0) return "lost";
     return (await this.#call(() => store.get(key))) === undefined ? "freed" : "lost";
   }

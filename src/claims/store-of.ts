@@ -1,9 +1,13 @@
+import { StoreUnavailableError } from "../errors.js";
+import { messageOf } from "../support/thrown.js";
 import { toMs, type Duration } from "../support/duration.js";
 import { MemoryStore } from "../stores/memory.js";
 import type { Store } from "../stores/store.js";
 import { configuration, type Configuration } from "../task/configuration.js";
 import { guarded } from "../task/observers.js";
+import type { FailedOutcome } from "../task/outcome.js";
 import type { Plan } from "../task/plan.js";
+import type { Run } from "../task/run.js";
 
 /** The store of a task: its own, else the configured one, else one of this process alone. */
 export function storeOf(plan: Plan): Store {
@@ -40,4 +44,13 @@ export function storeTimeoutMs(): number {
   const given = configuration.storeTimeout;
   if (timeout?.given !== given) timeout = { given, ms: toMs("config.storeTimeout", given) };
   return timeout.ms;
+}
+
+/** The outcome of a run whose key could not be had since the store failed. `named` is what the metadata calls the key. */
+export function storeUnavailable(run: Run, key: string, cause: Error, named: string): FailedOutcome {
+  const error = new StoreUnavailableError(`${run.plan.name} did not run: its key ${key} could not be claimed (${messageOf(cause)})`, {
+    cause,
+  });
+  const metadata = { code: "store_unavailable", [named]: key };
+  return { status: "failed", by: "refused", error, reason: error.message, retryable: true, metadata };
 }

@@ -1,10 +1,9 @@
-import { ShutdownError, StoreUnavailableError } from "../errors.js";
+import { Asking, type Granted } from "../claims/asking.js";
 import { Lease } from "../claims/lease.js";
-import { storeOf, storeTimeoutMs } from "../claims/store-of.js";
-import { sleep } from "../support/sleep.js";
-import { messageOf, toError } from "../support/thrown.js";
-import { withinTime } from "../support/time-limit.js";
-import type { SetResult, Store } from "../stores/store.js";
+import { storeTimeoutMs, storeUnavailable } from "../claims/store-of.js";
+import { Waiting } from "../claims/waiting.js";
+import { ShutdownError } from "../errors.js";
+import { toError } from "../support/thrown.js";
 import { insideRun } from "../task/chain.js";
 import { announce } from "../task/observers.js";
 import type { FailedOutcome, Outcome } from "../task/outcome.js";
@@ -14,16 +13,14 @@ import type { Identity } from "./identity.js";
 import type { Idempotency } from "./options.js";
 import { isShuttingDown } from "./shutdown.js";
 import { writeSlot } from "./slot.js";
-import { Waiting } from "./waiting.js";
 
 /** What came of trying to claim the slot. */
-export type Claiming = { readonly lease: Lease } | { readonly outcome: Outcome } | { readonly unprotected: true };
+export type Claiming = { readonly asking: Asking; readonly lease: Lease } | { readonly outcome: Outcome } | { readonly unprotected: true };
 
-/** How often a call of the store is made again when it failed, and how long to wait before that, in milliseconds. */
-const REPEATS = 1;
-const PAUSE_MS = 50;
 /** How often an entry may vanish between the refusal and the look at it before the store is taken to be broken. */
 const VANISHINGS = 10;
+/** No pause of a run that waits is longer, in milliseconds. */
+const LONGEST_PAUSE_MS = 1_000;
 
 /**
  * Claims the slot, or finds out why not. Refused, the entry that it lost to decides, and it was seen in the same step:
@@ -34,85 +31,43 @@ const VANISHINGS = 10;
  * There is no second look at the store, between which and the first the slot could change its mind.
  */
 export async function claimSlot(run: Run, options: Idempotency, identity: Identity): Promise<Claiming> {
-  const store = storeOf(run.plan);
-  const waiting = new Waiting(run, options.waitForMs);
-  const underWay: UnderWay = { asking: false, stray: false };
+  const { key } = identity;
+  const asking = new Asking(run, {
+    key,
+    value: processing(run, identity),
+    leaseMs: options.leaseMs,
+    onError: (error) => announce(run, "idempotency_store_error")?.({ operation: "claim", idempotencyKey: key, error }),
+  });
+  const waiting = new Waiting(run.clock, run.scope, options.waitForMs, LONGEST_PAUSE_MS);
   for (let vanished = 0; ;) {
     if (run.scope.cancelled) return { outcome: run.abortedOutcome() };
     if (isShuttingDown()) return { outcome: shuttingDown(run) };
-    const answer = await askForSlot(run, options, identity, store, underWay);
-    if ("error" in answer) return unavailable(run, options, identity, store, answer.error);
-    if (answer.ok && isShuttingDown()) return giveUp(run, identity, store);
-    if (answer.ok) return { lease: startLease(run, options, identity, store, answer) };
+    const answer = await asking.ask();
+    if ("error" in answer) return unavailable(run, options, asking, answer.error);
+    if (answer.ok && isShuttingDown()) {
+      asking.giveBack();
+      return { outcome: shuttingDown(run) };
+    }
+    if (answer.ok) return { asking, lease: startLease(run, options, asking, answer) };
     if (answer.held === undefined) {
       vanished += 1;
       if (vanished < VANISHINGS) continue;
-      return unavailable(run, options, identity, store, new Error("The store refuses the claim and shows nothing that holds the key"));
+      return unavailable(run, options, asking, new Error("The store refuses the claim and shows nothing that holds the key"));
     }
     const verdict = await judge(run, options, identity, answer.held);
-    const again = verdict === "wait" && (await waiting.pause(answer.held.expiresInMs));
-    if (again) continue; // a stray grant is this owner's, and so granted to the next call
-    if (underWay.stray) giveBack(run, store, identity.key);
+    const again = verdict === "wait" && (await waiting.pause(key, answer.held.expiresInMs));
+    if (again) continue;
+    asking.giveUp();
     if (verdict !== "wait") return { outcome: verdict };
     return { outcome: run.scope.aborted ? run.abortedOutcome() : timeIsUp(run, identity, answer.held) };
   }
 }
 
-interface Granted {
-  readonly ok: true;
-  readonly fence: number;
-  /** The clock's time right before the call that was granted: from then on the lease counts. */
-  readonly claimedAt: number;
-}
-type Refused = Extract<SetResult, { ok: false }>;
-
-/** The calls of this run that may be granted the slot; a run that waits makes many. */
-interface UnderWay {
-  /** Is one of them awaited? */
-  asking: boolean;
-  /** Was one granted that was no longer awaited? While another is, that may be its echo; if the other is refused, it holds the key for nobody. */
-  stray: boolean;
+function processing(run: Run, { fingerprint }: Identity): string {
+  return writeSlot({ state: "processing", details: { run: run.runId, ...(fingerprint !== undefined && { fingerprint }) } });
 }
 
-/** One claim. A call that failed may have taken effect: it is made again as the same owner, who is then granted what he holds. */
-async function askForSlot(
-  run: Run,
-  options: Idempotency,
-  identity: Identity,
-  store: Store,
-  underWay: UnderWay,
-): Promise<Granted | Refused | { readonly error: Error }> {
-  const { key, fingerprint } = identity;
-  const value = writeSlot({ state: "processing", details: { run: run.runId, ...(fingerprint !== undefined && { fingerprint }) } });
-  const claim = { ttlMs: options.leaseMs, nx: true, owner: run.runId };
-  const limitMs = Math.min(storeTimeoutMs(), options.leaseMs); // a claim longer under way than its own lease would be worth nothing
-  underWay.asking = true;
-  // A grant that comes late is given back, unless it is only the echo of one that is held, or may be by the call that is under way.
-  const clearUp = (late: SetResult): void => {
-    if (!late.ok || run.holdsClaim) return;
-    if (underWay.asking) underWay.stray = true;
-    else giveBack(run, store, key);
-  };
-  for (let failures = 0; ;) {
-    const claimedAt = run.clock.now();
-    try {
-      const answer = await withinTime(run.clock, limitMs, () => store.set(key, value, claim), clearUp);
-      underWay.asking = false;
-      if (!answer.ok) return answer;
-      run.holdsClaim = true;
-      return { ok: true, fence: answer.fence, claimedAt };
-    } catch (thrown) {
-      const error = toError(thrown);
-      announce(run, "idempotency_store_error")?.({ operation: "claim", idempotencyKey: key, error });
-      failures += 1;
-      underWay.asking = failures <= REPEATS && !run.scope.aborted;
-      if (!underWay.asking) return { error };
-      await sleep(run.clock, PAUSE_MS, run.scope);
-    }
-  }
-}
-
-function startLease(run: Run, options: Idempotency, { key }: Identity, store: Store, { fence, claimedAt }: Granted): Lease {
+function startLease(run: Run, options: Idempotency, { key, store }: Asking, { fence, claimedAt }: Granted): Lease {
   run.claim = Object.freeze({ key, owner: run.runId, fence });
   return new Lease(
     {
@@ -138,35 +93,12 @@ function startLease(run: Run, options: Idempotency, { key }: Identity, store: St
   );
 }
 
-/** The claim was granted while the process began to shut down. */
-function giveUp(run: Run, { key }: Identity, store: Store): Claiming {
-  run.holdsClaim = false;
-  giveBack(run, store, key);
-  return { outcome: shuttingDown(run) };
-}
-
 /** The claim could not be made, as far as this run can tell; if it was made all the same, it is given back. */
-function unavailable(run: Run, options: Idempotency, { key }: Identity, store: Store, cause: Error): Claiming {
-  giveBack(run, store, key);
+function unavailable(run: Run, options: Idempotency, asking: Asking, cause: Error): Claiming {
+  asking.giveBack();
   if (run.scope.cancelled) return { outcome: run.abortedOutcome() };
   if (options.onStoreError === "run") return { unprotected: true };
-  const error = new StoreUnavailableError(`${run.plan.name} did not run: its key ${key} could not be claimed (${messageOf(cause)})`, {
-    cause,
-  });
-  const outcome: FailedOutcome = {
-    status: "failed",
-    by: "refused",
-    error,
-    reason: error.message,
-    retryable: true,
-    metadata: { code: "store_unavailable", idempotencyKey: key },
-  };
-  return { outcome };
-}
-
-/** In the background, and as the owner: nobody else's claim can be hit, and nobody waits for it. If it fails, the lease ends by itself. */
-function giveBack(run: Run, store: Store, key: string): void {
-  withinTime(run.clock, storeTimeoutMs(), () => store.delete(key, { owner: run.runId })).catch(() => undefined);
+  return { outcome: storeUnavailable(run, asking.key, cause, "idempotencyKey") };
 }
 
 function shuttingDown(run: Run): FailedOutcome {

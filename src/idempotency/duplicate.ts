@@ -1,3 +1,4 @@
+import { isHeldAbove } from "../claims/asking.js";
 import { DuplicateError, FingerprintMismatchError } from "../errors.js";
 import { toError } from "../support/thrown.js";
 import type { StoreEntry } from "../stores/store.js";
@@ -15,7 +16,7 @@ export async function judge(run: Run, options: Idempotency, identity: Identity, 
   if (isMismatch(identity, slot)) return mismatch(run, identity, slot);
   if (slot.state === "completed") return completedBefore(run, options, identity, entry, slot);
   const rule = options.onDuplicate.processing;
-  if (rule === "wait" && isHeldAbove(run, entry))
+  if (rule === "wait" && isHeldAbove(run, identity.key, entry))
     return duplicate(run, "fail", identity, entry, " by a run around this one, so waiting for it would never end");
   return rule === "wait" ? "wait" : duplicate(run, rule, identity, entry);
 }
@@ -74,11 +75,4 @@ function duplicate(run: Run, rule: "skip" | "fail", { key }: Identity, entry: St
   const reason = `duplicate of ${key}; state=${state}${state === "processing" ? addition : ""}`;
   if (rule === "skip") return { status: "skipped", reason, metadata };
   return { status: "failed", by: "refused", error: new DuplicateError(reason), reason, retryable: state === "processing", metadata };
-}
-
-function isHeldAbove(run: Run, { owner }: StoreEntry): boolean {
-  for (let above = run.parent; above !== undefined; above = above.parent) {
-    if (above.holdsClaim && above.claim?.owner === owner) return true;
-  }
-  return false;
 }

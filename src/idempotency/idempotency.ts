@@ -26,7 +26,7 @@ export function idempotencyLayer(options: Idempotency, taskName: string): Layer 
     if ("outcome" in claiming) return claiming.outcome;
     if ("unprotected" in claiming) return unprotected(run, next, "store_error");
 
-    const claim: HeldClaim = { run, identity: identified, lease: claiming.lease, freed: false };
+    const claim: HeldClaim = { run, identity: identified, ...claiming, freed: false };
     hold(claim);
     announce(run, "idempotency_claimed")?.({ idempotencyKey: identified.key });
     const outcome = await next(run);

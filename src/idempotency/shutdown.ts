@@ -1,4 +1,5 @@
 import { DefinitionError, ShutdownError } from "../errors.js";
+import type { Asking } from "../claims/asking.js";
 import type { Lease } from "../claims/lease.js";
 import { storeTimeoutMs } from "../claims/store-of.js";
 import { toMs, type Duration } from "../support/duration.js";
@@ -13,6 +14,7 @@ import type { Identity } from "./identity.js";
 export interface HeldClaim {
   readonly run: Run;
   readonly identity: Identity;
+  readonly asking: Asking;
   readonly lease: Lease;
   /** Was it freed by the shutdown? Then the run's own end has nothing left to free. */
   freed: boolean;
@@ -34,7 +36,7 @@ export function hold(claim: HeldClaim): void {
 
 export function concluded(claim: HeldClaim): void {
   held.delete(claim);
-  claim.run.holdsClaim = false;
+  claim.asking.held = false;
   if (held.size === 0) onLastConcluded?.();
 }
 

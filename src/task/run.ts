@@ -20,6 +20,13 @@ export interface Claim {
   readonly fence: number;
 }
 
+/** A key that a run has asked for: of a slot, or of a lock. */
+export interface Hold {
+  readonly key: string;
+  /** Is it held now? Not before it is granted, and not after it was concluded. */
+  readonly held: boolean;
+}
+
 /** One run: everything that is known of it from the call to the result. Layers get it, and may note things on it. */
 export class Run {
   readonly plan: Plan;
@@ -50,8 +57,8 @@ export class Run {
   closed = false;
   /** The slot that is held for this run, while there is one. */
   claim: Claim | undefined;
-  /** Is that slot held now? Not before the claim is granted, and not after it was concluded. */
-  holdsClaim = false;
+  /** The keys that were asked for, for this run. */
+  holds: Hold[] | undefined;
   /** The output as text, where it is to be kept for replay. */
   encodedOutput: string | undefined;
   /** A programmer's mistake that shows only now: `execute` rejects with it. */
