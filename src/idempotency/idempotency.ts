@@ -1,13 +1,12 @@
-import { isDefinitionError } from "../errors.js";
+import { orOutcome } from "../claims/keyed.js";
 import type { Layer, Step } from "../task/layer.js";
 import { announce } from "../task/observers.js";
 import type { Outcome } from "../task/outcome.js";
 import type { Run } from "../task/run.js";
-import { outcomeOfThrown } from "../task/thrown-outcome.js";
 import { claimSlot } from "./claim.js";
 import { encodeOutput } from "./codec.js";
 import { complete, release, releaseReason } from "./conclude.js";
-import { identify, type Identified } from "./identity.js";
+import { identify } from "./identity.js";
 import type { Idempotency } from "./options.js";
 import { concluded, hold, type HeldClaim } from "./shutdown.js";
 
@@ -17,9 +16,8 @@ import { concluded, hold, type HeldClaim } from "./shutdown.js";
  */
 export function idempotencyLayer(options: Idempotency, taskName: string): Layer {
   return (next) => async (run) => {
-    const identified = await identifyRun(run, options, taskName);
-    if ("status" in identified) return identified;
-    if ("refused" in identified) return identified.refused;
+    const identified = await orOutcome(run, () => identify(run, options, taskName));
+    if ("outcome" in identified) return identified.outcome;
     if ("bypass" in identified) return unprotected(run, next, identified.bypass);
 
     const claiming = await claimSlot(run, options, identified);
@@ -33,18 +31,6 @@ export function idempotencyLayer(options: Idempotency, taskName: string): Layer 
     await conclude(claim, options, outcome);
     return outcome;
   };
-}
-
-/** A halt in a gate or the resolver decides, also when it was swallowed there. What they throw is an ordinary failure, with nothing claimed. */
-async function identifyRun(run: Run, options: Idempotency, taskName: string): Promise<Identified | Outcome> {
-  try {
-    const identified = await identify(run, options, taskName);
-    return run.halt ?? identified;
-  } catch (thrown) {
-    const outcome = outcomeOfThrown(run, thrown);
-    // A key that cannot be made today cannot be made tomorrow.
-    return outcome.status === "failed" && isDefinitionError(outcome.error) ? { ...outcome, retryable: false } : outcome;
-  }
 }
 
 function unprotected(run: Run, next: Step, why: "gate" | "missing_key" | "store_error"): Promise<Outcome> {
