@@ -56,6 +56,9 @@ export interface Engine {
   close(): Promise<void>;
 }
 
+/** What `new Queue({ engine })` takes: opens the engine for one namespace. Jobs, keys, schedules and workers of two namespaces never meet. */
+export type EngineSource = (namespace: string) => Engine;
+
 export interface EngineCapabilities {
   /** Do jobs outlive the process? */
   readonly durable: boolean;
@@ -160,7 +163,10 @@ export type Verdict =
 export interface Handler {
   /** Never rejects. May be called twice for one job, though not within one live hold on it. */
   run(attempt: Attempt): Promise<Verdict>;
-  /** Tells what the engine made of it: `pending` is a further attempt, `dead` may also come without a verdict (a job whose workers died). */
+  /**
+   * Tells what the engine made of it: `pending` is a further attempt, `dead` may also come without a verdict (a job whose workers died).
+   * Not told of what was handed back.
+   */
   became(job: { readonly id: string; readonly task: string; readonly attempt: number }, state: Ending): void;
   /** Something went wrong outside any job: the connection, say. The worker goes on. */
   trouble(error: Error): void;
