@@ -35,13 +35,17 @@ export {
   type CallbackFunction,
   type CallbackName,
 } from "./task/callbacks.js";
+export { circuitBreaker, circuitOf, type CircuitInfo } from "./policies/circuit-breaker.js";
+export type { CircuitBreakerOptions, SamplingOptions } from "./policies/circuit-options.js";
 export { retryOn, type RetryOptions } from "./policies/retry.js";
 export type { Jitter, JitterFunction, JitterName } from "./policies/backoff.js";
 export type { ErrorClass, ErrorMatcher, ErrorPredicate } from "./policies/error-matcher.js";
+export { lockWith } from "./policies/lock.js";
+export type { LockOptions } from "./policies/lock-options.js";
 export { idempotentBy } from "./idempotency/decorator.js";
 export type { DuplicateRules, Idempotency, IdempotencyOptions } from "./idempotency/options.js";
 export { keyFor, releaseSlot, slots, type SlotInfo, type SlotsOptions } from "./idempotency/inspect.js";
-export { resume, shutdown, type ShutdownOptions } from "./idempotency/shutdown.js";
+export { resume, shutdown, type ShutdownOptions } from "./claims/shutdown.js";
 import "./idempotency/task-members.js";
 export { StoreKey, type KeyPart, type Segment } from "./claims/key.js";
 export { literal, type FieldsDecorator, type Literal, type Resolver, type ResolverFunction } from "./claims/resolver.js";

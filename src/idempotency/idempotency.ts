@@ -1,14 +1,14 @@
+import { concluded, hold } from "../claims/shutdown.js";
 import { orOutcome } from "../claims/keyed.js";
 import type { Layer, Step } from "../task/layer.js";
 import { announce } from "../task/observers.js";
 import type { Outcome } from "../task/outcome.js";
 import type { Run } from "../task/run.js";
-import { claimSlot } from "./claim.js";
+import { claimSlot, type HeldSlot } from "./claim.js";
 import { encodeOutput } from "./codec.js";
 import { complete, release, releaseReason } from "./conclude.js";
 import { identify } from "./identity.js";
 import type { Idempotency } from "./options.js";
-import { concluded, hold, type HeldClaim } from "./shutdown.js";
 
 /**
  * The layer that lets one run through for each key: it claims the slot before the first attempt, holds it across all attempts and
@@ -20,15 +20,14 @@ export function idempotencyLayer(options: Idempotency, taskName: string): Layer 
     if ("outcome" in identified) return identified.outcome;
     if ("bypass" in identified) return unprotected(run, next, identified.bypass);
 
-    const claiming = await claimSlot(run, options, identified);
-    if ("outcome" in claiming) return claiming.outcome;
-    if ("unprotected" in claiming) return unprotected(run, next, "store_error");
+    const slot = await claimSlot(run, options, identified);
+    if ("outcome" in slot) return slot.outcome;
+    if ("unprotected" in slot) return unprotected(run, next, "store_error");
 
-    const claim: HeldClaim = { run, identity: identified, ...claiming, freed: false };
-    hold(claim);
+    hold(slot);
     announce(run, "idempotency_claimed")?.({ idempotencyKey: identified.key });
     const outcome = await next(run);
-    await conclude(claim, options, outcome);
+    await conclude(slot, options, outcome);
     return outcome;
   };
 }
@@ -39,22 +38,22 @@ function unprotected(run: Run, next: Step, why: "gate" | "missing_key" | "store_
 }
 
 /** After a run was called off, its work may still have an effect on the way: the claim stays until the work has come to rest. */
-async function conclude(claim: HeldClaim, options: Idempotency, outcome: Outcome): Promise<void> {
-  const { run } = claim;
+async function conclude(slot: HeldSlot, options: Idempotency, outcome: Outcome): Promise<void> {
+  const { run } = slot;
   if (outcome.status === "success") {
-    await complete(run, options, claim.identity, claim.lease);
-    concluded(claim);
+    await complete(run, options, slot.identity, slot.lease);
+    concluded(slot);
   } else if (run.aftermath === undefined) {
-    await free(claim, outcome);
+    await free(slot, outcome);
   } else {
-    run.aftermath = run.aftermath.then(() => free(claim, outcome));
+    run.aftermath = run.aftermath.then(() => free(slot, outcome));
   }
 }
 
-async function free(claim: HeldClaim, outcome: Outcome): Promise<void> {
-  claim.lease.concluding();
-  if (!claim.freed) await release(claim.run, claim.identity, claim.lease, releaseReason(outcome));
-  concluded(claim);
+async function free(slot: HeldSlot, outcome: Outcome): Promise<void> {
+  slot.lease.concluding();
+  if (!slot.freed) await slot.free(releaseReason(outcome));
+  concluded(slot);
 }
 
 /** The layer that makes an output ready to be kept for replay, where it can still fail the run and be rolled back. */

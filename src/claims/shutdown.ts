@@ -1,26 +1,32 @@
 import { DefinitionError, ShutdownError } from "../errors.js";
-import type { Asking } from "../claims/asking.js";
-import type { Lease } from "../claims/lease.js";
-import { storeTimeoutMs } from "../claims/store-of.js";
-import { toMs, type Duration } from "../support/duration.js";
 import { AbortScope } from "../support/abort.js";
+import { toMs, type Duration } from "../support/duration.js";
 import { sleep } from "../support/sleep.js";
 import { configuration } from "../task/configuration.js";
 import type { Run } from "../task/run.js";
-import { release } from "./conclude.js";
-import type { Identity } from "./identity.js";
+import type { Asking } from "./asking.js";
+import type { Lease } from "./lease.js";
+import { storeTimeoutMs } from "./store-of.js";
 
-/** A claim that is held in this process. */
-export interface HeldClaim {
+/** A key that is held in this process: a slot, or a lock. */
+export abstract class HeldKey {
   readonly run: Run;
-  readonly identity: Identity;
   readonly asking: Asking;
   readonly lease: Lease;
   /** Was it freed by the shutdown? Then the run's own end has nothing left to free. */
-  freed: boolean;
+  freed = false;
+
+  constructor(run: Run, asking: Asking, lease: Lease) {
+    this.run = run;
+    this.asking = asking;
+    this.lease = lease;
+  }
+
+  /** Frees the key in the store, as its owner. Never rejects. */
+  abstract free(reason: "failed" | "skipped" | "shutdown"): Promise<void>;
 }
 
-const held = new Set<HeldClaim>();
+const held = new Set<HeldKey>();
 let ending: Promise<readonly string[]> | undefined;
 let onLastConcluded: (() => void) | undefined;
 
@@ -28,15 +34,15 @@ export function isShuttingDown(): boolean {
   return ending !== undefined;
 }
 
-/** Remembers a claim, until it is concluded. From now on a shutdown can call its run off. */
-export function hold(claim: HeldClaim): void {
-  held.add(claim);
-  claim.run.scope.cancellable = true;
+/** Remembers a key, until it is concluded. From now on a shutdown can call its run off. */
+export function hold(key: HeldKey): void {
+  held.add(key);
+  key.run.scope.cancellable = true;
 }
 
-export function concluded(claim: HeldClaim): void {
-  held.delete(claim);
-  claim.asking.held = false;
+export function concluded(key: HeldKey): void {
+  held.delete(key);
+  key.asking.held = false;
   if (held.size === 0) onLastConcluded?.();
 }
 
@@ -74,14 +80,14 @@ async function end(graceMs: number): Promise<readonly string[]> {
   await concludedWithin(graceMs);
   // Runs whose end is on its way to the store are none to be freed for a second run: they are waited for.
   const left = [...held].filter(({ lease }) => !lease.isConcluding);
-  for (const claim of left) {
-    claim.freed = true;
-    claim.run.scope.cancel(reason);
+  for (const key of left) {
+    key.freed = true;
+    key.run.scope.cancel(reason);
   }
-  await Promise.all(left.map(({ run, identity, lease }) => release(run, identity, lease, "shutdown")));
-  for (const claim of left) concluded(claim);
+  await Promise.all(left.map((key) => key.free("shutdown")));
+  for (const key of left) concluded(key);
   await concludedWithin(LAST_WRITES * storeTimeoutMs());
-  return left.map(({ identity }) => identity.key);
+  return left.map(({ lease }) => lease.key);
 }
 
 /** For how many times the store's time limit the last writes are waited for: as long as a completion is tried. */

@@ -1,0 +1,101 @@
+import { ShutdownError } from "../errors.js";
+import { toError } from "../support/thrown.js";
+import type { StoreEntry } from "../stores/store.js";
+import { insideRun } from "../task/chain.js";
+import type { FailedOutcome, Outcome } from "../task/outcome.js";
+import type { Run } from "../task/run.js";
+import type { Asking, Granted } from "./asking.js";
+import { Lease, type LossReason } from "./lease.js";
+import { isShuttingDown } from "./shutdown.js";
+import { storeTimeoutMs } from "./store-of.js";
+import type { Waiting } from "./waiting.js";
+
+/** What came of trying to take a key: it is held, or the run has its answer, or the store failed. */
+export type Acquired = Granted | { readonly outcome: Outcome } | { readonly error: Error };
+
+export interface AcquireOptions {
+  readonly waiting: Waiting;
+  /** What becomes of a run that lost to this entry, which it saw in the same step. */
+  readonly judge: (held: StoreEntry) => Outcome | "wait" | Promise<Outcome | "wait">;
+  /** The answer of a run that has waited in vain. */
+  readonly timeIsUp: (held: StoreEntry) => Outcome;
+}
+
+/** How often an entry may vanish between the refusal and the look at it before the store is taken to be broken. */
+const VANISHINGS = 10;
+
+/**
+ * Takes a key for a run, or finds out why not. Refused, the entry that it lost to decides, and it was seen in the same step:
+ *
+ *     this run     |- set nx: refused, held=processing          |- so it is a duplicate
+ *     other run  --|- at work ----------------|- completes
+ *
+ * There is no second look at the store, between which and the first the key could change hands.
+ */
+export async function acquire(run: Run, asking: Asking, { waiting, judge, timeIsUp }: AcquireOptions): Promise<Acquired> {
+  for (let vanished = 0; ;) {
+    if (run.scope.cancelled) return { outcome: run.abortedOutcome() };
+    if (isShuttingDown()) return { outcome: shuttingDown(run) };
+    const answer = await asking.ask();
+    if ("error" in answer) return failed(run, asking, answer.error);
+    if (answer.ok && isShuttingDown()) {
+      asking.giveBack();
+      return { outcome: shuttingDown(run) };
+    }
+    if (answer.ok) return answer;
+    if (answer.held === undefined) {
+      vanished += 1;
+      if (vanished < VANISHINGS) continue;
+      return failed(run, asking, new Error("The store refuses the claim and shows nothing that holds the key"));
+    }
+    const verdict = await judge(answer.held);
+    const again = verdict === "wait" && (await waiting.pause(asking.key, answer.held.expiresInMs));
+    if (again) continue;
+    asking.giveUp();
+    if (verdict !== "wait") return { outcome: verdict };
+    return { outcome: run.scope.aborted ? run.abortedOutcome() : timeIsUp(answer.held) };
+  }
+}
+
+/** As far as this run can tell, the key could not be taken; if it was all the same, it is given back. */
+function failed(run: Run, asking: Asking, error: Error): Acquired {
+  asking.giveBack();
+  return run.scope.cancelled ? { outcome: run.abortedOutcome() } : { error };
+}
+
+function shuttingDown(run: Run): FailedOutcome {
+  const error = new ShutdownError(`${run.plan.name} did not run: the process is shutting down`);
+  return { status: "failed", by: "refused", error, reason: error.message, retryable: true, metadata: { code: "aborted" } };
+}
+
+export interface KeepOptions {
+  readonly leaseMs: number;
+  readonly maxHoldMs: number;
+  /** Called once, when the lease is lost; the run's signal aborts right after it. */
+  readonly onLost: (why: LossReason) => void;
+  /** Called when a renewal fails; it is tried again. */
+  readonly onRenewError: (error: Error) => void;
+}
+
+/** Keeps what was granted: renews it, and aborts the run's signal when it is lost. Told on a timer that all leases share, so what listeners start is put into this run. */
+export function keep(run: Run, { key, store }: Asking, { claimedAt }: Granted, options: KeepOptions): Lease {
+  const { leaseMs, maxHoldMs, onLost, onRenewError } = options;
+  return new Lease(
+    {
+      store,
+      clock: run.clock,
+      key,
+      owner: run.runId,
+      leaseMs,
+      maxHoldMs,
+      storeTimeoutMs: storeTimeoutMs(),
+      onLost: (why, error) =>
+        insideRun(run, () => {
+          onLost(why);
+          run.scope.abort(error);
+        }),
+      onRenewError: (thrown) => insideRun(run, () => onRenewError(toError(thrown))),
+    },
+    claimedAt,
+  );
+}

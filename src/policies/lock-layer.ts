@@ -1,0 +1,103 @@
+import { acquire, keep } from "../claims/acquire.js";
+import { Asking, isHeldAbove } from "../claims/asking.js";
+import { keyOf, orOutcome } from "../claims/keyed.js";
+import { concluded, hold, HeldKey } from "../claims/shutdown.js";
+import { storeUnavailable } from "../claims/store-of.js";
+import { Waiting } from "../claims/waiting.js";
+import { LockedError } from "../errors.js";
+import { toError } from "../support/thrown.js";
+import type { StoreEntry } from "../stores/store.js";
+import type { Layer, Step } from "../task/layer.js";
+import { announce } from "../task/observers.js";
+import type { FailedOutcome, Outcome } from "../task/outcome.js";
+import type { Run } from "../task/run.js";
+import type { Lock } from "./lock-options.js";
+
+/** No pause of a run that waits is longer, in milliseconds: locks are held for short. */
+const LONGEST_PAUSE_MS = 250;
+
+/** The layer that lets one run at a time through for each key. It holds the lock over the claim, all attempts and the rollback. */
+export function lockLayer(options: Lock, name: string): Layer {
+  return (next) => async (run) => {
+    const keyed = await orOutcome(run, () => keyOf(run, options, name));
+    if ("outcome" in keyed) return keyed.outcome;
+    if ("bypass" in keyed) return withoutLock(run, next, keyed.bypass);
+
+    const lock = await takeLock(run, options, keyed.key);
+    if ("outcome" in lock) return lock.outcome;
+    if ("bypass" in lock) return withoutLock(run, next, lock.bypass);
+
+    hold(lock);
+    const outcome = await next(run);
+    if (run.aftermath === undefined) await conclude(lock);
+    else run.aftermath = run.aftermath.then(() => conclude(lock)); // the work may still have an effect on the way
+    return outcome;
+  };
+}
+
+function withoutLock(run: Run, next: Step, why: "gate" | "missing_key" | "store_error"): Promise<Outcome> {
+  announce(run, "lock_bypassed")?.({ why });
+  return next(run);
+}
+
+/** A lock that is held for a run. */
+class HeldLock extends HeldKey {
+  /** A failure of this hides nothing: the outcome stays what it is, and the lock's life ends by itself. */
+  async free(): Promise<void> {
+    const { run, lease } = this;
+    try {
+      if ((await lease.release()) === "freed") announce(run, "lock_released")?.({ lockKey: lease.key });
+      else lease.lose("refused");
+    } catch (thrown) {
+      announce(run, "lock_store_error")?.({ operation: "release", lockKey: lease.key, error: toError(thrown) });
+    }
+  }
+}
+
+async function conclude(lock: HeldLock): Promise<void> {
+  lock.lease.concluding();
+  if (!lock.freed) await lock.free();
+  concluded(lock);
+}
+
+/** Takes the lock, waiting for it if the options say so, or answers why not. */
+async function takeLock(
+  run: Run,
+  options: Lock,
+  key: string,
+): Promise<HeldLock | { readonly outcome: Outcome } | { readonly bypass: "store_error" }> {
+  const asking = new Asking(run, {
+    key,
+    value: "locked",
+    leaseMs: options.ttlMs,
+    onError: (error) => announce(run, "lock_store_error")?.({ operation: "claim", lockKey: key, error }),
+  });
+  const since = run.clock.now();
+  const acquired = await acquire(run, asking, {
+    waiting: new Waiting(run.clock, run.scope, options.waitMs, LONGEST_PAUSE_MS),
+    judge: (held) => (isHeldAbove(run, key, held) ? locked(run, key, held, "a run around this one, so it would never come free") : "wait"),
+    timeIsUp: (held) => locked(run, key, held, "another run"),
+  });
+  if ("outcome" in acquired) return acquired;
+  if ("error" in acquired) {
+    if (options.onStoreError === "run") return { bypass: "store_error" };
+    return { outcome: storeUnavailable(run, key, acquired.error, "lockKey") };
+  }
+  announce(run, "lock_acquired")?.({ lockKey: key, waitedMs: run.clock.now() - since });
+  const lease = keep(run, asking, acquired, {
+    leaseMs: options.ttlMs,
+    maxHoldMs: options.maxHoldMs,
+    onLost: (why) => announce(run, "lock_lost")?.({ lockKey: key, why }),
+    onRenewError: (error) => announce(run, "lock_store_error")?.({ operation: "renew", lockKey: key, error }),
+  });
+  return new HeldLock(run, asking, lease);
+}
+
+/** What is left of the other's lock is the longest it can take, if nobody renews it. */
+function locked(run: Run, key: string, held: StoreEntry, by: string): FailedOutcome {
+  const retryAfterMs = Number.isFinite(held.expiresInMs) ? Math.ceil(held.expiresInMs) : 0;
+  announce(run, "lock_refused")?.({ code: "locked", lockKey: key, retryAfterMs });
+  const error = new LockedError(`${run.plan.name} did not run: the lock ${key} is held by ${by}`);
+  const metadata = { code: "locked", lockKey: key, retryAfterMs, ...(held.owner !== undefined && { heldBy: held.owner }) };
+  return { status: "failed", by: "refused", error, reason: error.message, retryable: true, metadata };
+}

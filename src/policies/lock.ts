@@ -1,0 +1,66 @@
+import { checkFields, isOptions, parseResolver, type FieldsDecorator, type Literal, type ResolverFunction } from "../claims/resolver.js";
+import type { Segment } from "../claims/key.js";
+import { DefinitionError } from "../errors.js";
+import type { TaskClass } from "../task/contract.js";
+import { contractFeature } from "../task/contract-feature.js";
+import type { LayerFeature, RankedLayer } from "../task/layer.js";
+import { checkClassTarget, declare, effective, type TaskDecorator, type TaskType } from "../task/metadata.js";
+import { keyNameOf } from "../task/name.js";
+import type { Task } from "../task/task.js";
+import { lockLayer } from "./lock-layer.js";
+import { describeLock, mergeLock, parseLock, resolveLock, type LockChange, type LockMerged, type LockOptions } from "./lock-options.js";
+
+export const lockFeature: LayerFeature<LockChange, LockMerged> = {
+  name: "lock",
+  merge: mergeLock,
+  describe: (merged) => (merged.off ? undefined : describeLock(resolveLock(merged))),
+  layers: (merged, type) => (merged.off ? [] : [lockFor(merged, type)]),
+};
+
+function lockFor(merged: LockMerged, type: TaskClass): RankedLayer {
+  const options = resolveLock(merged);
+  const { resolver } = options;
+  const name = options.scope ?? keyNameOf(type);
+  if (resolver === undefined) {
+    throw new DefinitionError(
+      `${name}: @lockWith() has options but no resolver, here or on a parent. Name the field that makes the key: @lockWith("walletId").`,
+    );
+  }
+  checkFields("@lockWith()", resolver, effective(type, contractFeature) ?? {}, name);
+  return { rank: "lock", layer: lockLayer(options, name) };
+}
+
+/**
+ * One run at a time for each key, also between processes. The lock is renewed while the run is at work and freed after it; a run that
+ * finds it held waits for as long as `wait` says, and then fails with the code `locked`.
+ *
+ * The resolver has the same forms as that of `@idempotentBy`. Options alone are merged into the inherited ones; a new resolver keeps
+ * the inherited options; `false` turns it off. A lock does not remember success: that is what `@idempotentBy` is for.
+ *
+ * @throws {DefinitionError} when the resolver or an option has the wrong shape.
+ */
+export function lockWith<const Field extends string, T extends Task = Task>(
+  resolver: Field | readonly Field[],
+  options?: LockOptions<T>,
+): FieldsDecorator<Field, T>;
+export function lockWith<T extends Task = Task>(resolver: Literal, options?: LockOptions<T>): TaskDecorator<T>;
+export function lockWith<T extends Task = Task>(
+  resolver: ResolverFunction<T> | { call(task: T): Segment | Promise<Segment> },
+  options?: LockOptions<T>,
+): TaskDecorator<T>;
+export function lockWith<T extends Task = Task>(options: LockOptions<T> | false): TaskDecorator<T>;
+export function lockWith(resolver: unknown, options?: LockOptions<never>): (target: TaskType, context?: unknown) => void {
+  const change = parseChange(resolver, options);
+  return (target, context) => {
+    checkClassTarget("@lockWith()", target, context);
+    declare(target, lockFeature, change);
+  };
+}
+
+function parseChange(resolver: unknown, options: LockOptions<never> | undefined): LockChange {
+  if (resolver !== false && !isOptions(resolver))
+    return { off: false, resolver: parseResolver("@lockWith()", resolver), options: parseLock(options ?? {}) };
+  if (options !== undefined)
+    throw new DefinitionError("@lockWith() takes options once: after a resolver, or alone. With false there is nothing to set.");
+  return resolver === false ? { off: true } : { off: false, resolver: undefined, options: parseLock(resolver) };
+}
