@@ -40,6 +40,7 @@ export type { CircuitBreakerOptions, SamplingOptions } from "./policies/circuit-
 export { retryOn, type RetryOptions } from "./policies/retry.js";
 export type { Jitter, JitterFunction, JitterName } from "./policies/backoff.js";
 export type { ErrorClass, ErrorMatcher, ErrorPredicate } from "./policies/error-matcher.js";
+export { timeout } from "./policies/timeout.js";
 export { lockWith } from "./policies/lock.js";
 export type { LockOptions } from "./policies/lock-options.js";
 export { idempotentBy } from "./idempotency/decorator.js";

@@ -1,7 +1,8 @@
 import { DefinitionError } from "../errors.js";
-import { checkInteger, checkOptions, describe, list } from "../support/check.js";
+import { checkBoolean, checkInteger, checkOptions, describe, list } from "../support/check.js";
 import { toMs, type Duration } from "../support/duration.js";
 import { random } from "../support/random.js";
+import { AbortScope } from "../support/abort.js";
 import { sleep } from "../support/sleep.js";
 import { checkGates, passes, type Gates } from "../task/gates.js";
 import type { Layer, LayerFeature } from "../task/layer.js";
@@ -23,16 +24,22 @@ export interface RetryOptions<T extends Task = Task> extends Gates<T, [error: Er
   readonly maxDelay?: Duration | null;
   /** How waits grow and scatter: a built-in strategy, or a function. @default none: every wait is `delay` */
   readonly jitter?: Jitter | null;
+  /** May an attempt follow one that has timed out and whose work still goes on? Two are then at work at once. @default false */
+  readonly overlap?: boolean;
 }
 
 interface Retry extends Backoff {
   readonly on: readonly ErrorMatcher[];
   readonly limit: number;
+  readonly overlap: boolean;
   readonly gates: Gates<Task, [error: Error, attempt: number]>;
 }
 type RetryChange = Partial<Omit<Retry, "on" | "gates">> & Pick<Retry, "on" | "gates">;
 
-const DEFAULTS: Retry = { on: [], limit: 3, delayMs: 500, gates: {} };
+const DEFAULTS: Retry = { on: [], limit: 3, delayMs: 500, overlap: false, gates: {} };
+
+/** How long work that has timed out is given to come to rest before another attempt, where the wait is shorter. In milliseconds. */
+const SETTLE_MS = 100;
 
 export const retryFeature: LayerFeature<RetryChange | false, Retry> = {
   name: "retry",
@@ -45,11 +52,12 @@ export const retryFeature: LayerFeature<RetryChange | false, Retry> = {
       gates: { ...inherited.gates, ...declared.gates },
     };
   },
-  describe: ({ on, limit, delayMs, maxDelayMs, jitter }) => ({
+  describe: ({ on, limit, delayMs, maxDelayMs, jitter, overlap }) => ({
     on: on.map(({ name }) => name || "a predicate"),
     limit,
     delayMs,
     ...(maxDelayMs !== undefined && { maxDelayMs }),
+    ...(overlap && { overlap }),
     ...(jitter !== undefined && { jitter: typeof jitter === "function" ? "a function" : jitter }),
   }),
   layers: (retry) => (retry.limit > 0 && retry.on.length > 0 ? [{ rank: "retry", layer: retryLayer(retry) }] : []),
@@ -79,9 +87,9 @@ function parse(args: readonly (ErrorMatcher | RetryOptions)[]): RetryChange {
     if (typeof matcher !== "function")
       throw new DefinitionError(`@retryOn() takes error classes and predicates, then options, got ${describe(matcher)}.`);
   }
-  checkOptions("@retryOn()", options, ["limit", "delay", "maxDelay", "jitter", "if", "unless"]);
+  checkOptions("@retryOn()", options, ["limit", "delay", "maxDelay", "jitter", "overlap", "if", "unless"]);
   checkGates("@retryOn()", options);
-  const { limit, delay, maxDelay, jitter } = options;
+  const { limit, delay, maxDelay, jitter, overlap } = options;
   return {
     on,
     gates: { ...(options.if !== undefined && { if: options.if }), ...(options.unless !== undefined && { unless: options.unless }) },
@@ -89,6 +97,7 @@ function parse(args: readonly (ErrorMatcher | RetryOptions)[]): RetryChange {
     ...(delay !== undefined && { delayMs: toMs("@retryOn(): delay", delay, { zero: true }) }),
     ...(maxDelay !== undefined && { maxDelayMs: maxDelay === null ? undefined : toMs("@retryOn(): maxDelay", maxDelay, { zero: true }) }),
     ...(jitter !== undefined && { jitter: jitter === null ? undefined : checkJitter(jitter) }),
+    ...(overlap !== undefined && { overlap: checkBoolean("@retryOn(): overlap", overlap) }),
   };
 }
 
@@ -109,8 +118,12 @@ function retryLayer(retry: Retry): Layer {
         return outcome;
       }
       waitMs = waitBefore(run, retry, attempt, waitMs);
+      const failedAt = run.clock.now();
+      if (!retry.overlap && !(await comesToRest(run, Math.max(waitMs, SETTLE_MS))))
+        return run.scope.aborted ? run.abortedOutcome() : stillAtWork(outcome);
       announce(run, "retry_scheduled")?.({ attempt: run.attempts + 1, delayMs: waitMs, error: outcome.error });
-      if (waitMs > 0) await sleep(run.clock, waitMs, run.scope);
+      const leftMs = waitMs - (run.clock.now() - failedAt);
+      if (leftMs > 0) await sleep(run.clock, leftMs, run.scope);
       if (run.scope.aborted) return run.abortedOutcome();
       announce(run, "task_retried")?.({ attempt: run.attempts + 1 });
     }
@@ -119,7 +132,7 @@ function retryLayer(retry: Retry): Layer {
 
 /** A predicate or gate that throws cannot vouch for a retry; the failure that it was asked about stands. */
 function isRetryable(run: Run, retry: Retry, outcome: Outcome, attempt: number): outcome is FailedOutcome {
-  if (outcome.status !== "failed" || outcome.by !== "error" || !outcome.retryable || run.aftermath !== undefined) return false;
+  if (outcome.status !== "failed" || outcome.by !== "error" || !outcome.retryable) return false;
   try {
     return retry.on.some((matcher) => matches(matcher, outcome.error)) && passes(retry.gates, run.task, outcome.error, attempt + 1);
   } catch (thrown) {
@@ -135,4 +148,33 @@ function waitBefore(run: Run, retry: Retry, attempt: number, previousMs: number 
     reportObserver(run, "the jitter of @retryOn()", thrown);
     return retry.delayMs;
   }
+}
+
+/**
+ * Work that has timed out may go on. Another attempt beside it could do the same thing twice, so it is waited for, though not for long:
+ *
+ *     attempt 1   |- work --------- deadline | stops, since its signal aborted |
+ *     attempt 2                              | waits ..........................|- work
+ */
+async function comesToRest(run: Run, ms: number): Promise<boolean> {
+  const { aftermath } = run;
+  if (aftermath === undefined) return true;
+  const resting = new AbortScope();
+  const stopListening = run.scope.onAbort(() => resting.abort("called off"));
+  let atRest = false;
+  void aftermath.then(() => {
+    atRest = true;
+    resting.abort("at rest");
+  });
+  await sleep(run.clock, ms, resting);
+  stopListening();
+  if (atRest) run.aftermath = undefined;
+  return atRest;
+}
+
+function stillAtWork(outcome: FailedOutcome): FailedOutcome {
+  return {
+    ...outcome,
+    reason: `${outcome.reason ?? outcome.error.message}; not tried again, since the work of that attempt still goes on`,
+  };
 }

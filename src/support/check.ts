@@ -29,6 +29,12 @@ export function checkInteger(option: string, value: unknown, min: number, max: n
   return value;
 }
 
+/** @throws {DefinitionError} unless the value is true or false. */
+export function checkBoolean(option: string, value: unknown): boolean {
+  if (typeof value !== "boolean") throw new DefinitionError(`${option} must be true or false, got ${describe(value)}.`);
+  return value;
+}
+
 /** @throws {DefinitionError} unless the value is a function. */
 export function checkFunction(option: string, value: unknown): void {
   if (typeof value !== "function") throw new DefinitionError(`${option} must be a function, got ${describe(value)}.`);

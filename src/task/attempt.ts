@@ -1,4 +1,5 @@
 import { isThenable } from "../support/and-then.js";
+import type { AbortScope } from "../support/abort.js";
 import type { Outcome } from "./outcome.js";
 import type { Run } from "./run.js";
 import { outcomeOfThrown } from "./thrown-outcome.js";
@@ -7,9 +8,10 @@ import { outcomeOfThrown } from "./thrown-outcome.js";
 export async function attempt(run: Run): Promise<Outcome> {
   if (run.scope.cancelled) return run.abortedOutcome();
   run.attempts += 1;
+  const scope = run.attemptScope ?? run.scope;
   try {
     const work: unknown = run.task.work();
-    if (run.scope.cancellable && isThenable(work)) return await untilCancelled(run, work);
+    if (scope.cancellable && isThenable(work)) return await untilCancelled(run, scope, work);
     return succeeded(run, await work);
   } catch (thrown) {
     return outcomeOfThrown(run, thrown);
@@ -22,26 +24,31 @@ function succeeded(run: Run, output: unknown): Outcome {
 }
 
 /**
- * Waits for the work, but no longer than until the run is called off. The work may then still go on: it becomes the run's
+ * Waits for the work, but no longer than until the attempt is called off. The work may then still go on: it becomes the run's
  * aftermath, so that whoever holds something for the run keeps it until the work has come to rest.
  */
-function untilCancelled(run: Run, work: PromiseLike<unknown>): Promise<Outcome> {
+function untilCancelled(run: Run, scope: AbortScope, work: PromiseLike<unknown>): Promise<Outcome> {
   const atRest = Promise.resolve(work).then(
     (output) => succeeded(run, output),
     (thrown: unknown) => outcomeOfThrown(run, thrown),
   );
   return new Promise((resolve) => {
     const callOff = (): void => {
-      if (!run.scope.cancelled) return;
+      if (!scope.cancelled) return;
       stopListening();
-      run.aftermath = atRest.then(() => undefined);
-      resolve(run.abortedOutcome());
+      const earlier = run.aftermath; // of an attempt before, which still goes on too
+      run.aftermath = atRest.then(() => earlier);
+      resolve(calledOff(run));
     };
-    const stopListening = run.scope.onAbort(callOff);
+    const stopListening = scope.onAbort(callOff);
     void atRest.then((outcome) => {
       stopListening();
       resolve(outcome);
     });
     callOff(); // the work may have called it off itself, before anybody listened
   });
+}
+
+function calledOff(run: Run): Outcome {
+  return (run.scope.cancelled ? undefined : run.attemptScope?.overdue) ?? run.abortedOutcome();
 }

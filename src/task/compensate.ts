@@ -18,6 +18,7 @@ export const compensate: Layer = (next) => async (run) => {
 
 /** A rollback that fails is told, but hides nothing: the outcome stays the failure that called for it. */
 async function rollBack(run: Run): Promise<void> {
+  run.attemptScope = undefined; // the deadline was the attempt's: what undoes it has a signal that has not aborted
   try {
     await run.task.rollback?.();
     run.rollback = { done: true };

@@ -4,9 +4,10 @@ import type { Clock } from "../support/clock.js";
 import { addEntries, frozenCopy } from "../support/freeze.js";
 import { isError, messageOf } from "../support/thrown.js";
 import { uuidv7 } from "../support/uuid.js";
-import { Chain, currentRun } from "./chain.js";
+import { Chain, currentArrival, currentRun } from "./chain.js";
 import { configuration } from "./configuration.js";
 import type { AnyTask, ExecuteOptions } from "./contract.js";
+import type { Arrival } from "./origin.js";
 import type { FailedOutcome, Outcome, RunRef } from "./outcome.js";
 import type { Plan } from "./plan.js";
 
@@ -18,6 +19,12 @@ export interface Claim {
   readonly owner: string;
   /** Grows from claim to claim on a key. A resource that remembers the highest can refuse a late writer. */
   readonly fence: number;
+}
+
+/** Cancellation of one attempt, apart from its run's. */
+export interface AttemptScope extends AbortScope {
+  /** What the attempt comes to when it was this scope that ended it. */
+  readonly overdue: FailedOutcome | undefined;
 }
 
 /** A key that a run has asked for: of a slot, or of a lock. */
@@ -35,6 +42,8 @@ export class Run {
   /** The input as the caller gave it. */
   readonly given: unknown;
   readonly parent: Run | undefined;
+  /** The job that the run is an attempt of, when a worker has started it. */
+  readonly arrival: Arrival | undefined;
   readonly chain: Chain;
   readonly runId: string;
   readonly index: number;
@@ -44,7 +53,7 @@ export class Run {
   /** Cancellation of this run: by the caller's signal, by the run around it, or by a layer. */
   readonly scope: AbortScope;
   /** The scope of the attempt that is under way, where a layer gave it one of its own. */
-  attemptScope: AbortScope | undefined;
+  attemptScope: AttemptScope | undefined;
   /** The parsed input, once there is one. */
   input: { readonly parsed: object } | undefined;
   /** Calls of `work` so far. */
@@ -81,14 +90,20 @@ export class Run {
     this.given = given;
     this.options = options;
     this.parent = parent;
+    this.arrival = parent === undefined ? currentArrival() : undefined;
     this.clock = configuration.clock;
     this.startedAt = this.clock.now();
     this.runId = uuidv7(this.clock.epoch());
-    this.chain = parent?.chain ?? new Chain(this.runId);
+    this.chain = parent?.chain ?? chainOf(this.runId, this.arrival);
     this.index = this.chain.nextIndex();
-    this.depth = parent === undefined ? 0 : parent.depth + 1;
+    this.depth = parent === undefined ? (this.arrival?.origin.depth ?? 0) : parent.depth + 1;
     if (options.context !== undefined) this.chain.addContext(options.context);
     this.scope = new AbortScope(parent?.attemptScope ?? parent?.scope, options.signal);
+  }
+
+  /** The run around this one, or the one that enqueued it. */
+  get parentId(): string | undefined {
+    return this.parent?.runId ?? this.arrival?.origin.parentId;
   }
 
   get ref(): RunRef {
@@ -117,4 +132,13 @@ export class Run {
     const error = new AbortedError(`${this.plan.name} was aborted${why === "" ? "" : `: ${why}`}`, { cause: reason });
     return { status: "failed", by: "refused", error, reason: error.message, retryable: true, metadata: { code: "aborted" } };
   }
+}
+
+/** The chain of a run without one around it: its own, or the one that has crossed a queue. */
+function chainOf(runId: string, arrival: Arrival | undefined): Chain {
+  if (arrival === undefined) return new Chain(runId);
+  const { chainId, index, correlationId } = arrival.origin;
+  const chain = new Chain(chainId ?? runId, index);
+  chain.correlationId = correlationId;
+  return chain;
 }
