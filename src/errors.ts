@@ -135,6 +135,68 @@ export class CircuitOpenError extends TaskwrightError {
   readonly code = "circuit_open";
 }
 
+/** The queue's engine could not be asked, or did not answer in time. */
+export class QueueUnavailableError extends TaskwrightError {
+  readonly code = "queue_unavailable";
+  /** The ids that the jobs were to get, in order: an enqueue that is given them again enqueues nothing twice. */
+  readonly ids: readonly string[];
+
+  constructor(message: string, ids: readonly string[], options: ErrorOptions) {
+    super(message, options);
+    this.ids = ids;
+  }
+}
+
+/** The queue is closed, and takes and gives nothing any more. */
+export class QueueClosedError extends TaskwrightError {
+  readonly code = "queue_closed";
+}
+
+/** The serializer cannot carry the value to a worker and have it arrive as it was. */
+export class UnserializableError extends TaskwrightError {
+  readonly code = "unserializable";
+  /** Keys from the outside in, to what cannot be carried. */
+  readonly path: readonly PropertyKey[];
+
+  constructor(message: string, path: readonly PropertyKey[], options?: ErrorOptions) {
+    super(message, options);
+    this.path = path;
+  }
+}
+
+/** A job with the same key and another payload is pending or running, and the call wants to hear of that. */
+export class KeyMismatchError extends TaskwrightError {
+  readonly code = "key_mismatch";
+  /** The job that holds the key; none when two entries of one call are at odds. */
+  readonly jobId: string | undefined;
+  readonly key: string;
+
+  constructor(message: string, key: string, jobId: string | undefined) {
+    super(message);
+    this.key = key;
+    this.jobId = jobId;
+  }
+}
+
+/** There is no result of the job to be had. */
+export class NoResultError extends TaskwrightError {
+  readonly code = "no_result";
+  /**
+   * - `timeout`: the job has not ended yet.
+   * - `cancelled`: it was cancelled before its run had answered.
+   * - `dead`: it died without an answer, since its workers did.
+   * - `unknown`: there is no such job, or it is forgotten.
+   * - `other_task`: it is a job of another task.
+   * - `unreadable`: its output could not be carried, or its answer cannot be read here.
+   */
+  readonly why: "timeout" | "cancelled" | "dead" | "unknown" | "other_task" | "unreadable";
+
+  constructor(message: string, why: NoResultError["why"], options?: ErrorOptions) {
+    super(message, options);
+    this.why = why;
+  }
+}
+
 brand(TaskwrightError, "TaskwrightError");
 brand(DefinitionError, "DefinitionError");
 brand(FinishedTaskError, "FinishedTaskError");
@@ -157,6 +219,11 @@ brand(TimeoutError, "TimeoutError");
 brand(LockedError, "LockedError");
 brand(RateLimitedError, "RateLimitedError");
 brand(CircuitOpenError, "CircuitOpenError");
+brand(QueueUnavailableError, "QueueUnavailableError");
+brand(QueueClosedError, "QueueClosedError");
+brand(UnserializableError, "UnserializableError");
+brand(KeyMismatchError, "KeyMismatchError");
+brand(NoResultError, "NoResultError");
 
 /** Is this one of our errors, whichever copy of the package made it? */
 export function isTaskwrightError(value: unknown): value is TaskwrightError {

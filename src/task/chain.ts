@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { addEntries, frozenEntries } from "../support/freeze.js";
+import { Arrival } from "./origin.js";
 import type { Run } from "./run.js";
 
 /** A bag of your own making, shared along a chain. Declare its entries by merging into this interface. */
@@ -13,11 +14,13 @@ export class Chain {
   readonly id: string;
   /** What ties the chain to something outside. Set by the root run. */
   correlationId: string | undefined;
-  #started = 0;
+  #started: number;
   #context: TaskContext | undefined;
 
-  constructor(id: string) {
+  /** @param started How many of its runs were started elsewhere, before it crossed a queue. */
+  constructor(id: string, started: number = 0) {
     this.id = id;
+    this.#started = started;
   }
 
   /** The place of the run that starts now. */
@@ -42,11 +45,23 @@ export class Chain {
 
 const EMPTY: Readonly<Record<string, unknown>> = Object.freeze({});
 
-const storage = new AsyncLocalStorage<Run | undefined>();
+const storage = new AsyncLocalStorage<Run | Arrival | undefined>();
 
 /** The run inside which this code runs, also behind awaits and in parallel branches. */
 export function currentRun(): Run | undefined {
-  return storage.getStore();
+  const around = storage.getStore();
+  return around instanceof Arrival ? undefined : around;
+}
+
+/** The job that the next run is an attempt of, when a worker is about to start it. */
+export function currentArrival(): Arrival | undefined {
+  const around = storage.getStore();
+  return around instanceof Arrival ? around : undefined;
+}
+
+/** Runs the body so that a run started in it is an attempt of the job. */
+export function arriving<T>(arrival: Arrival, body: () => T): T {
+  return storage.run(arrival, body);
 }
 
 /** Runs the body so that every run started in it becomes a child of this one. */

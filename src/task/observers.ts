@@ -18,7 +18,7 @@ function send<Name extends EventName>(run: Run, name: Name, payload: EventPayloa
     task: run.plan.name,
     runId: run.runId,
     chainId: run.chain.id,
-    parentId: run.parent?.runId,
+    parentId: run.parentId,
     depth: run.depth,
     index: run.index,
     correlationId: run.chain.correlationId,

@@ -18,7 +18,7 @@ export function sealResult(run: Run, outcome: Outcome): Result {
   result["task"] = plan.name;
   result["runId"] = run.runId;
   result["chainId"] = chain.id;
-  result["parentId"] = run.parent?.runId;
+  result["parentId"] = run.parentId;
   result["index"] = run.index;
   result["depth"] = run.depth;
   result["correlationId"] = chain.correlationId;

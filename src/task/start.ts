@@ -32,7 +32,8 @@ export function startRun(plan: Plan, given: unknown, options: ExecuteOptions, at
     run.scope.dispose();
     throw mistake;
   }
-  if (run.parent === undefined && configuration.correlationId !== undefined) correlate(run, configuration.correlationId);
+  const isRoot = run.parent === undefined && run.chain.correlationId === undefined;
+  if (isRoot && configuration.correlationId !== undefined) correlate(run, configuration.correlationId);
   return run;
 }
 

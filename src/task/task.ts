@@ -11,6 +11,7 @@ import { Halt } from "./halt.js";
 import { silentLogger, type Logger } from "./log.js";
 import { declare, TASK_MARK } from "./metadata.js";
 import { BINDING, taskNameOf } from "./name.js";
+import type { JobRef } from "./origin.js";
 import type { Outcome } from "./outcome.js";
 import type { Failed, Result } from "./result.js";
 import type { Claim, Run } from "./run.js";
@@ -150,6 +151,11 @@ export abstract class Task {
     return runOf(this).claim;
   }
 
+  /** The job that this run is an attempt of; none outside a queue, nor in runs inside this one. */
+  get job(): JobRef | undefined {
+    return runOf(this).arrival?.job;
+  }
+
   /** The bag that all runs of a chain share. */
   get context(): TaskContext {
     return runOf(this).chain.context;
@@ -162,6 +168,13 @@ export abstract class Task {
 
   get logger(): Logger {
     return runOf(this).plan.logger ?? silentLogger;
+  }
+
+  /** Tells those who look at the job how far it is, from 0 to 100. Outside a job nobody looks. */
+  progress(percent: number): void {
+    if (typeof percent !== "number" || !(percent >= 0 && percent <= 100))
+      throw new DefinitionError(`this.progress() takes a number from 0 to 100, got ${describe(percent)}.`);
+    runOf(this).arrival?.progress(percent);
   }
 
   /** Ends the run early: there was nothing to do. */

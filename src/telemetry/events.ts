@@ -1,7 +1,7 @@
 import type { Result } from "../task/result.js";
 
 /** Everything that is announced, with what each event carries beside the common fields. One union, on one page. */
-export interface EventPayloads {
+export interface EventPayloads extends JobPayloads {
   /** A run begins: inside the middlewares, before anything of the task. */
   task_started: Readonly<Record<never, never>>;
   /** The task is marked as deprecated, and its gates let the mark through. */
@@ -78,12 +78,31 @@ export interface EventPayloads {
   observer_error: { readonly observer: string; readonly error: Error };
 }
 
+/** What is announced of a job. It is no run: a job may wait, and is tried by a run for each attempt. */
+interface JobPayloads {
+  /** A job was enqueued, or, `coalesced`, the call resolved to one that is pending or running. */
+  job_enqueued: { readonly coalesced: boolean; readonly key: string | undefined };
+  /** An attempt begins; its run follows. */
+  job_started: { readonly attempt: number };
+  /** The job is completed: its run succeeded, or was skipped. */
+  job_completed: { readonly attempt: number };
+  /** An attempt failed, and another follows after the wait. `attempt` is the number of the failed one. */
+  job_retried: { readonly attempt: number; readonly delayMs: number };
+  /** The job has failed for good. */
+  job_dead: { readonly attempt: number; readonly reason: string };
+  /** The job was cancelled: before it ran, or while it did. */
+  job_cancelled: Readonly<Record<never, never>>;
+}
+
 export type EventName = keyof EventPayloads;
+export type JobEventName = keyof JobPayloads;
 
 /** What a listener gets. Of several events, `name` tells which payload it is. */
-export type TelemetryEvent<Name extends EventName = EventName> = { [N in Name]: EventOf<N> }[Name];
+export type TelemetryEvent<Name extends EventName = EventName> = {
+  [N in Name]: N extends JobEventName ? JobEvent<N> : RunEvent<N>;
+}[Name];
 
-interface EventOf<Name extends EventName> {
+interface RunEvent<Name extends EventName> {
   readonly name: Name;
   /** The task's name. */
   readonly task: string;
@@ -94,6 +113,21 @@ interface EventOf<Name extends EventName> {
   readonly depth: number;
   /** The place in the chain by order of starting. */
   readonly index: number;
+  readonly correlationId: string | undefined;
+  /** Milliseconds since 1970. */
+  readonly timestamp: number;
+  readonly payload: EventPayloads[Name];
+}
+
+interface JobEvent<Name extends JobEventName> {
+  readonly name: Name;
+  /** The task's name. */
+  readonly task: string;
+  readonly jobId: string;
+  /** None: a job is not one run. */
+  readonly runId?: undefined;
+  /** The chain that the job was enqueued in, as far as it is known where this happens. */
+  readonly chainId: string | undefined;
   readonly correlationId: string | undefined;
   /** Milliseconds since 1970. */
   readonly timestamp: number;
@@ -133,6 +167,12 @@ const NAMES: Readonly<Record<EventName, true>> = {
   idempotency_replayed: true,
   idempotency_output_lost: true,
   idempotency_store_error: true,
+  job_enqueued: true,
+  job_started: true,
+  job_completed: true,
+  job_retried: true,
+  job_dead: true,
+  job_cancelled: true,
   task_executed: true,
   observer_error: true,
 };

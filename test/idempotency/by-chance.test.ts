@@ -124,7 +124,7 @@ async function play(
   return { log, results, left: await memory.entries({ prefix: "cmdx:idem:" }), pending: clock.pending };
 }
 
-function ofEvent({ name, runId, payload }: TelemetryEvent, clock: ManualClock): Happening {
+function ofEvent({ name, runId = "", payload }: TelemetryEvent, clock: ManualClock): Happening {
   const key = String(Reflect.get(payload, "idempotencyKey"));
   return { what: name, runId, id: key.slice(-1), at: clock.now() };
 }
