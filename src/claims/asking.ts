@@ -1,8 +1,10 @@
+import { StoreTimeoutError } from "../errors.js";
 import { sleep } from "../support/sleep.js";
 import { toError } from "../support/thrown.js";
 import { withinTime } from "../support/time-limit.js";
 import type { SetResult, Store, StoreEntry } from "../stores/store.js";
 import type { Hold, Run } from "../task/run.js";
+import { safeMs } from "./lease.js";
 import { storeOf, storeTimeoutMs } from "./store-of.js";
 
 export interface AskingOptions {
@@ -24,6 +26,7 @@ export type Refused = Extract<SetResult, { ok: false }>;
 /** How often a call of the store is made again when it failed, and how long to wait before that, in milliseconds. */
 const REPEATS = 1;
 const PAUSE_MS = 50;
+const SEEN_LATE = "The claim was granted, but the process was held up for so long that its lease may be over.";
 
 /**
  * How one run asks for one key, as often as it needs to: a run that waits asks many times. The run is the owner, by its id. Whatever
@@ -46,7 +49,7 @@ export class Asking implements Hold {
     this.#options = options;
     this.store = storeOf(run.plan);
     (run.holds ??= []).push(this);
-    this.#limitMs = Math.min(storeTimeoutMs(), options.leaseMs); // a claim longer under way than its own lease would be worth nothing
+    this.#limitMs = Math.min(storeTimeoutMs(), safeMs(options.leaseMs)); // a claim longer under way than its own lease would be worth nothing
   }
 
   get key(): string {
@@ -61,6 +64,8 @@ export class Asking implements Hold {
       const claimedAt = clock.now();
       try {
         const answer = await withinTime(clock, this.#limitMs, () => this.#claim(), this.#clearUp);
+        // Where the event loop stood still, the answer can be read before the alarm rings that was due: late it is all the same.
+        if (answer.ok && clock.now() - claimedAt >= this.#limitMs) throw new StoreTimeoutError(SEEN_LATE);
         this.#asking = false;
         if (!answer.ok) return answer;
         this.held = true;

@@ -147,6 +147,12 @@ export class Lease {
     alarmsOf(this.#options.clock).set(this.#alarm);
   }
 
+  #refused(): void {
+    if (this.#ended) return;
+    if (this.#concluding) this.stopRenewing();
+    else this.lose("refused");
+  }
+
   /** One renewal at a time. Never rejects: an error is told, and the next try comes sooner. */
   async #renew(now: number): Promise<void> {
     const { store, clock, key, owner, leaseMs, storeTimeoutMs } = this.#options;
@@ -156,12 +162,14 @@ export class Lease {
     }
     this.#renewing = true;
     try {
-      const renewed = await withinTime(clock, Math.min(storeTimeoutMs, this.remainingMs), () =>
-        store.renew(key, { owner, ttlMs: leaseMs }),
+      const renewed = await withinTime(
+        clock,
+        Math.min(storeTimeoutMs, this.remainingMs),
+        () => store.renew(key, { owner, ttlMs: leaseMs }),
+        (late) => late || this.#refused(), // a refusal never becomes untrue, however late it comes
       );
       if (this.#ended) return;
-      if (!renewed && !this.#concluding) return this.lose("refused");
-      if (!renewed) return this.stopRenewing();
+      if (!renewed) return this.#refused();
       this.#heldUntil = now + safeMs(leaseMs);
       this.#renewAt = now + leaseMs / 3;
     } catch (error) {
@@ -175,7 +183,7 @@ export class Lease {
 }
 
 /** What of a lease its holder counts on: all but a hundredth and two milliseconds, the usual allowance for the drift of clocks. */
-function safeMs(leaseMs: number): number {
+export function safeMs(leaseMs: number): number {
   return Math.max(1, leaseMs - Math.ceil(leaseMs / 100) - 2);
 }
 
