@@ -9,8 +9,8 @@ const alias = [
   { find: /^taskwright\/(\w+)$/, replacement: at("./src/$1/index.ts") },
 ];
 
-/** Runs once: it looks at the built package, the compilers and the documentation. */
-const once = ["test/package/**/*.test.ts", "test/types/**/*.test.ts"];
+/** Runs once: it looks at the built package, the compilers and the documentation, or at many processes, which take their time. */
+const once = ["test/package/**/*.test.ts", "test/types/**/*.test.ts", "test/**/*-processes.test.ts"];
 
 export default defineConfig({
   resolve: { alias },

@@ -83,6 +83,7 @@ async function takeLock(
     if (options.onStoreError === "run") return { bypass: "store_error" };
     return { outcome: storeUnavailable(run, key, acquired.error, "lockKey") };
   }
+  run.lock = Object.freeze({ key, owner: run.runId, fence: acquired.fence });
   announce(run, "lock_acquired")?.({ lockKey: key, waitedMs: run.clock.now() - since });
   const lease = keep(run, asking, acquired, {
     leaseMs: options.ttlMs,

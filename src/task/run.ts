@@ -11,11 +11,11 @@ import type { Arrival } from "./origin.js";
 import type { FailedOutcome, Outcome, RunRef } from "./outcome.js";
 import type { Plan } from "./plan.js";
 
-/** Holding a slot while running. */
+/** Holding a slot, or a lock, while running. */
 export interface Claim {
-  /** The slot's key in the store. Hand it to a provider that takes an idempotency key of its own. */
+  /** The key in the store. That of a slot is one to hand to a provider that takes an idempotency key of its own. */
   readonly key: string;
-  /** Who holds the slot: this run and nobody else. */
+  /** Who holds it: this run and nobody else. */
   readonly owner: string;
   /** Grows from claim to claim on a key. A resource that remembers the highest can refuse a late writer. */
   readonly fence: number;
@@ -66,6 +66,8 @@ export class Run {
   closed = false;
   /** The slot that is held for this run, while there is one. */
   claim: Claim | undefined;
+  /** The lock that is held for this run, while there is one. */
+  lock: Claim | undefined;
   /** The keys that were asked for, for this run. */
   holds: Hold[] | undefined;
   /** The output as text, where it is to be kept for replay. */

@@ -151,6 +151,11 @@ export abstract class Task {
     return runOf(this).claim;
   }
 
+  /** The lock that this run holds; none when the task takes no lock, or the run steps aside. */
+  get lock(): Claim | undefined {
+    return runOf(this).lock;
+  }
+
   /** The job that this run is an attempt of; none outside a queue, nor in runs inside this one. */
   get job(): JobRef | undefined {
     return runOf(this).arrival?.job;
