@@ -28,6 +28,10 @@ export function faultOfPage({ limit = 1 }: EntriesOptions): DefinitionError | un
   return new DefinitionError(`limit must be a whole number of 1 or more, got ${describe(limit)}.`);
 }
 
+export function faultOfCount(key: string): Error {
+  return new Error(`The entry ${key} is no count: something else was written under this key.`);
+}
+
 export function cursorFault(cursor: string): DefinitionError {
   return new DefinitionError(
     `entries() was given the cursor ${describe(cursor)}, which it never handed out. Hand back the cursor of the page before.`,

@@ -1,8 +1,8 @@
 import { checkInteger, checkOptions } from "../support/check.js";
 import { systemClock, type Clock } from "../support/clock.js";
-import { cursorFault, faultOfLife, faultOfOwner, faultOfPage, faultOfWrite } from "./check.js";
+import { cursorFault, faultOfCount, faultOfLife, faultOfOwner, faultOfPage, faultOfWrite } from "./check.js";
 import { ShardedMap } from "./sharded-map.js";
-import type { EntriesOptions, EntryPage, SetOptions, SetResult, Store, StoreEntry } from "./store.js";
+import type { Count, EntriesOptions, EntryPage, SetOptions, SetResult, Store, StoreEntry } from "./store.js";
 
 export interface MemoryStoreOptions {
   /** Where time comes from. @default the system's clock, which never goes backward */
@@ -118,6 +118,25 @@ export class MemoryStore implements Store {
       return entries.length < limit && looked < SLICE;
     });
     return Promise.resolve({ entries, cursor: next === undefined ? undefined : String(next) });
+  }
+
+  count(key: string, { ttlMs }: { readonly ttlMs: number }): Promise<Count> {
+    const fault = faultOfLife(ttlMs);
+    if (fault !== undefined) return Promise.reject(fault);
+    const now = this.#clock.now();
+    let slot = this.#slots.get(key);
+    if (slot === undefined) {
+      slot = { value: "0", owner: undefined, expiresAt: now + ttlMs };
+      this.#add(key, slot);
+    } else if (now >= slot.expiresAt) {
+      slot.value = "0";
+      slot.owner = undefined;
+      slot.expiresAt = now + ttlMs;
+    }
+    if (slot.owner !== undefined || !/^\d+$/.test(slot.value)) return Promise.reject(faultOfCount(key));
+    const count = Number(slot.value) + 1;
+    slot.value = String(count);
+    return Promise.resolve({ count, expiresInMs: Math.ceil(slot.expiresAt - now) });
   }
 
   #live(key: string, now: number): Slot | undefined {

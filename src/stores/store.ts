@@ -28,6 +28,21 @@ export interface Store {
 
   /** Entries whose keys begin with the prefix, page by page and in no order. For inspection: an entry may come twice or be missed while others write. */
   entries(options: EntriesOptions): Promise<EntryPage>;
+
+  /**
+   * Counts under a key, for rate limits. A store need not have this: limits then count in each process for itself.
+   *
+   * The first count makes an entry whose value is `1` and whose life is `ttlMs`; each further one adds 1 and leaves the end of its life
+   * as it is. Rejects where the entry is no count. Like every method it is one atomic step: of many counts at once, no two answer alike.
+   */
+  count?(key: string, options: { readonly ttlMs: number }): Promise<Count>;
+}
+
+export interface Count {
+  /** How many were counted so far, this one included. */
+  readonly count: number;
+  /** When the next count begins from 1 again, in milliseconds; more than 0. */
+  readonly expiresInMs: number;
 }
 
 export interface StoreEntry {

@@ -1,4 +1,4 @@
-import type { EntriesOptions, EntryPage, SetOptions, SetResult, Store, StoreEntry } from "../stores/store.js";
+import type { Count, EntriesOptions, EntryPage, SetOptions, SetResult, Store, StoreEntry } from "../stores/store.js";
 import { Disturbance, type DisturbanceOptions, type FaultOf, type StoreCall, type StoreOperation } from "./disturbance.js";
 
 /**
@@ -20,8 +20,13 @@ export class ChaosStore implements Store {
   /** What the last read of each key answered. */
   readonly #read = new Map<string, StoreEntry | undefined>();
 
+  /** There only if the store has it. */
+  readonly count?: (key: string, options: { readonly ttlMs: number }) => Promise<Count>;
+
   constructor(store: Store) {
     this.#store = store;
+    const count = store.count?.bind(store);
+    if (count !== undefined) this.count = (key, options) => this.#call({ operation: "count", key, options }, () => count(key, options));
   }
 
   /** Makes the next call of an operation go wrong, or the next `times` of them. Of several disturbances, a call meets the oldest that fits. */

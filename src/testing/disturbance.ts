@@ -1,5 +1,5 @@
 /** A store's methods; `claim` is `set` with `nx`, `complete` is `set` with `xx`. */
-export type StoreOperation = "claim" | "complete" | "set" | "get" | "delete" | "renew" | "entries";
+export type StoreOperation = "claim" | "complete" | "set" | "get" | "delete" | "renew" | "entries" | "count";
 
 /** What can go wrong with any call. */
 export type Fault =

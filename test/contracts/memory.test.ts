@@ -9,10 +9,18 @@ storeContract({
   describe,
   it,
   expect,
+  counts: true,
   clock,
   createStore: () => new MemoryStore({ clock, sweepEveryMs: 86_400_000 }),
 });
 
-storeContract({ name: "MemoryStore, in real time", describe, it, expect, createStore: () => new MemoryStore() });
+storeContract({ name: "MemoryStore, in real time", describe, it, expect, counts: true, createStore: () => new MemoryStore() });
 
-storeContract({ name: "MemoryStore, swept all the time", describe, it, expect, createStore: () => new MemoryStore({ sweepEveryMs: 1 }) });
+storeContract({
+  name: "MemoryStore, swept all the time",
+  describe,
+  it,
+  expect,
+  counts: true,
+  createStore: () => new MemoryStore({ sweepEveryMs: 1 }),
+});

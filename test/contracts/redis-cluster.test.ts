@@ -38,12 +38,20 @@ for (const { name, clientOf } of clients) {
     describe,
     it,
     expect,
+    counts: true,
     createStore: () => new RedisStore(clientOf()),
     createPeer: () => new RedisStore(other),
   });
 }
 
-storeContract({ name: "RedisStore on a cluster, with a keyPrefix", describe, it, expect, createStore: () => new RedisStore(prefixed) });
+storeContract({
+  name: "RedisStore on a cluster, with a keyPrefix",
+  describe,
+  it,
+  expect,
+  counts: true,
+  createStore: () => new RedisStore(prefixed),
+});
 
 describe("RedisStore on a cluster", () => {
   test("lists the entries of all nodes", async () => {

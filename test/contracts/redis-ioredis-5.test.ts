@@ -26,6 +26,7 @@ storeContract({
   describe,
   it,
   expect,
+  counts: true,
   createStore: () => new RedisStore(client),
   createPeer: () => new RedisStore(other),
 });
@@ -35,6 +36,7 @@ storeContract({
   describe,
   it,
   expect,
+  counts: true,
   createStore: () => new RedisStore(pipelining),
   createPeer: () => new RedisStore(other),
 });

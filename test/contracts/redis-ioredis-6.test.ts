@@ -37,6 +37,7 @@ for (const { kind, storeOf } of kinds) {
     describe,
     it,
     expect,
+    counts: true,
     createStore: storeOf,
     createPeer: () => new RedisStore(other),
   });

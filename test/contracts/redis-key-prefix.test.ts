@@ -31,6 +31,7 @@ storeContract({
   describe,
   it,
   expect,
+  counts: true,
   createStore: () => new RedisStore(client),
   createPeer: () => new RedisStore(other),
 });
@@ -40,6 +41,7 @@ storeContract({
   describe,
   it,
   expect,
+  counts: true,
   createStore: () => new RedisStore(pipelining),
   createPeer: () => new RedisStore(other),
 });

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 
 /** What can be done with one key. */
-export type StepName = "claim" | "complete" | "put" | "read" | "remove" | "renew";
+export type StepName = "claim" | "complete" | "put" | "read" | "remove" | "renew" | "count";
 
 /**
  * Every step of the store, each atomic. A call takes one step on each of its keys, in their order; calls with several keys
@@ -18,6 +18,7 @@ export type StepName = "claim" | "complete" | "put" | "read" | "remove" | "renew
  * - read: { raw, ms left }, or nil when nothing is there.
  * - remove: the owner is the one that must hold the key, if any. 1 when an entry went, else 0.
  * - renew: the owner is the one that must hold the key. 1 when the end of its life was moved, else 0.
+ * - count: adds 1; the life is that of a new count. { count, ms left }.
  *
  * The clock is the server's, and a fence is its time in microseconds.
  */
@@ -83,6 +84,16 @@ end
 function steps.renew(key, _, life, owner)
   if not holds(owner, redis.call('GET', key) or '') then return 0 end
   return redis.call('PEXPIRE', key, life)
+end
+
+function steps.count(key, _, life)
+  local count = redis.call('INCR', key)
+  local left = redis.call('PTTL', key)
+  if left < 0 then
+    redis.call('PEXPIRE', key, life)
+    left = tonumber(life)
+  end
+  return { count, left }
 end
 
 local answers = {}

@@ -1,7 +1,7 @@
 import { DefinitionError } from "../../errors.js";
 import { describe } from "../../support/check.js";
 import { faultOfLife, faultOfOwner, faultOfPage, faultOfWrite } from "../check.js";
-import type { EntriesOptions, EntryPage, SetOptions, SetResult, Store, StoreEntry } from "../store.js";
+import type { Count, EntriesOptions, EntryPage, SetOptions, SetResult, Store, StoreEntry } from "../store.js";
 import type { RedisClient } from "./client.js";
 import { parseRaw, rawOf } from "./raw-value.js";
 import { scanPage } from "./scan.js";
@@ -65,6 +65,12 @@ export class RedisStore implements Store {
     return { entries: keys.flatMap((key, at) => (found[at] === undefined ? [] : [{ key, ...found[at] }])), cursor };
   }
 
+  count(key: string, { ttlMs }: { readonly ttlMs: number }): Promise<Count> {
+    const fault = faultOfLife(ttlMs);
+    if (fault !== undefined) return Promise.reject(fault);
+    return this.#steps.take(countOf, key, "count", undefined, lifeOf(ttlMs));
+  }
+
   /**
    * Proves on this very server what the store relies on: claims, owner checks, expiry, fences. Call it once at start-up.
    *
@@ -94,6 +100,11 @@ function entryOf(reply: unknown): StoreEntry | undefined {
   const left = Number(reply[1]);
   // What another program wrote without an expiry never ends.
   return { ...parseRaw(String(reply[0])), expiresInMs: left < 0 ? Number.POSITIVE_INFINITY : left + 1 };
+}
+
+function countOf(reply: unknown): Count {
+  const [count, left] = reply as [unknown, unknown]; // as the script says
+  return { count: Number(count), expiresInMs: Number(left) + 1 };
 }
 
 function isOne(reply: unknown): boolean {

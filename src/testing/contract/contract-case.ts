@@ -5,8 +5,8 @@ import type { SetResult, Store, StoreEntry } from "../../stores/store.js";
 /** One promise of a store, and how it is put to the test. */
 export interface ContractCase {
   readonly name: string;
-  /** Only for stores that share their data (`peer`), or whose clock a test can set to the millisecond (`clock`). */
-  readonly needs?: "peer" | "clock";
+  /** Only for stores that share their data (`peer`), whose clock a test can set to the millisecond (`clock`), or that count (`count`). */
+  readonly needs?: "peer" | "clock" | "count";
   run(bench: Bench): Promise<void>;
 }
 

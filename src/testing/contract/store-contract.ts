@@ -3,13 +3,22 @@ import { systemClock } from "../../support/clock.js";
 import type { ManualClock } from "../manual-clock.js";
 import { claimCases } from "./claim-cases.js";
 import { Bench, equalByAssert, type ContractCase } from "./contract-case.js";
+import { countCases } from "./count-cases.js";
 import { entriesCases } from "./entries-cases.js";
 import { expiryCases } from "./expiry-cases.js";
 import { fenceCases } from "./fence-cases.js";
 import { holderCases } from "./holder-cases.js";
 import { valueCases } from "./value-cases.js";
 
-const cases: readonly ContractCase[] = [...claimCases, ...holderCases, ...expiryCases, ...fenceCases, ...valueCases, ...entriesCases];
+const cases: readonly ContractCase[] = [
+  ...claimCases,
+  ...holderCases,
+  ...expiryCases,
+  ...fenceCases,
+  ...valueCases,
+  ...entriesCases,
+  ...countCases,
+];
 
 /** A store under test. */
 export interface StoreUnderTest {
@@ -25,6 +34,8 @@ export interface StoreUnderTest {
    * @default waits in earnest
    */
   readonly advance?: (ms: number) => void | Promise<void>;
+  /** Does the store count, for rate limits? Then its `count` is tested as well. @default false */
+  readonly counts?: boolean;
   /** The end of a store that `createStore` or `createPeer` gave. */
   readonly disposeStore?: (store: Store) => void | Promise<void>;
 }
@@ -74,8 +85,9 @@ export async function checkStore(store: StoreUnderTest): Promise<readonly Contra
   return failures;
 }
 
-function casesFor({ createPeer, clock }: StoreUnderTest): readonly ContractCase[] {
-  return cases.filter(({ needs }) => needs === undefined || (needs === "peer" ? createPeer !== undefined : clock !== undefined));
+function casesFor({ createPeer, clock, counts = false }: StoreUnderTest): readonly ContractCase[] {
+  const has = { peer: createPeer !== undefined, clock: clock !== undefined, count: counts };
+  return cases.filter(({ needs }) => needs === undefined || has[needs]);
 }
 
 async function runCase(contractCase: ContractCase, under: StoreUnderTest, equal: typeof equalByAssert): Promise<void> {
