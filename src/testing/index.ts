@@ -9,3 +9,10 @@ export {
   type StoreContractOptions,
   type StoreUnderTest,
 } from "./contract/store-contract.js";
+export {
+  checkEngine,
+  engineContract,
+  type EngineContractOptions,
+  type EngineFailure,
+  type EngineUnderTest,
+} from "./engine-contract/engine-contract.js";

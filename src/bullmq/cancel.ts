@@ -1,0 +1,36 @@
+import { rememberCancelled } from "./cancelled-jobs.js";
+import { readRecord, readStored } from "./read.js";
+import type { BullQueue } from "./storage.js";
+import { systemClock } from "../support/clock.js";
+import type { JobRecord } from "../queue/port.js";
+
+/**
+ * Cancels a job, without a moment at which a worker could do its work all the same:
+ *
+ * 1. The job is marked. A worker that takes it from here on sees the mark and does not run it.
+ * 2. Now it is looked at. Running: its worker took it before, and asks for the mark (`tell` spares a worker in this process the wait).
+ * 3. Pending: it is removed, which frees its key. If a worker took it in between, then only to end it as cancelled.
+ */
+export async function cancelJob(
+  queue: BullQueue,
+  id: string,
+  tell: () => void,
+): Promise<"cancelled" | "requested" | "finished" | "unknown"> {
+  const job = await queue.getJob(id);
+  if (job === undefined || job.finishedOn !== undefined) return endedAnswer(await readRecord(queue, id));
+  await job.updateData({ ...job.data, cancel: true });
+  const record = await readStored(queue, id);
+  if (record === undefined) return "unknown";
+  if (record.state === "running") {
+    tell();
+    return "requested";
+  }
+  if (record.state !== "pending") return record.state === "cancelled" ? "cancelled" : "finished";
+  // First the record, so that whoever looks meanwhile finds one or the other.
+  await rememberCancelled(queue, { ...record, state: "cancelled", endedAt: systemClock.epoch() });
+  return (await queue.remove(id)) === 1 ? "cancelled" : "requested";
+}
+
+function endedAnswer(record: JobRecord | undefined): "finished" | "unknown" {
+  return record === undefined ? "unknown" : "finished";
+}

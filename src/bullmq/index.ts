@@ -1,0 +1,3 @@
+export { bullmqEngine } from "./engine.js";
+export { EngineUnavailableError } from "./engine-unavailable.js";
+export type { BullmqOptions } from "./options.js";
