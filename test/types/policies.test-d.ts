@@ -1,5 +1,5 @@
 /** Policies around `work`. */
-import { retryOn, type Jitter, type JitterName, type RetryOptions } from "taskwright";
+import { literal, lockWith, retryOn, timeout, type Claim, type Jitter, type JitterName, type RetryOptions } from "taskwright";
 import type { Equal, Expect } from "./exact.js";
 import { CardError, ChargeCard, Ping } from "./tasks.js";
 
@@ -87,3 +87,61 @@ export class Misplaced extends Ping {
 }
 // @ts-expect-error: a strategy that takes something else
 export const jitter: Jitter = (attempt: string) => attempt.length;
+
+// Locks: the forms of a resolver, and options.
+@lockWith("orderId", { ttl: "30s", wait: 5, scope: "orders", onStoreError: "run" })
+@lockWith(["orderId", "amount"])
+@lockWith(literal("nightly"), { namespace: "app:lock", maxHold: "1h" })
+@lockWith((task: ChargeCard) => task.input.orderId)
+@lockWith({ wait: 10, scope: null })
+export class Locked extends ChargeCard {}
+
+@lockWith(false)
+export class NotLocked extends Locked {}
+
+export type Fence = Expect<Equal<Locked["lock"], Claim | undefined>>;
+
+lockWith("orderId")(ChargeCard);
+// @ts-expect-error: a field that the input does not have
+lockWith("walletId")(ChargeCard);
+// @ts-expect-error: one of the fields is not there
+lockWith(["orderId", "walletId"])(ChargeCard);
+// @ts-expect-error: a task without input has no fields
+lockWith("orderId")(Ping);
+// @ts-expect-error: a misspelt option
+lockWith("orderId", { timeout: 5 });
+// @ts-expect-error: a lock has a life, not a lease
+lockWith("orderId", { lease: 5 });
+// @ts-expect-error: a wait that is a bare text
+lockWith("orderId", { wait: "5" });
+// @ts-expect-error: a rule that is idempotency's
+lockWith("orderId", { onDuplicate: "skip" });
+// @ts-expect-error: an unknown rule
+lockWith("orderId", { onStoreError: "skip" });
+// @ts-expect-error: a resolver that gives an object
+lockWith((task: ChargeCard) => task.input);
+// @ts-expect-error: a gate that answers later
+lockWith("orderId", { if: async () => true });
+// @ts-expect-error: true turns nothing on
+lockWith(true);
+
+// Time limits.
+@timeout(5)
+@timeout("250ms", { unless: (task) => task.attempt > 1 })
+export class Timed extends ChargeCard {}
+
+@timeout(false)
+export class NotTimed extends Timed {}
+
+// @ts-expect-error: a time without a unit that exists
+timeout("5 seconds");
+// @ts-expect-error: no time
+timeout();
+// @ts-expect-error: options in the place of the time
+timeout({ limit: 5 });
+// @ts-expect-error: a misspelt gate
+timeout(5, { when: () => true });
+// @ts-expect-error: a gate that answers later
+timeout(5, { if: async () => true });
+// @ts-expect-error: overlap is either allowed or not
+retryOn(CardError, { overlap: "yes" });
