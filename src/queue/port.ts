@@ -54,6 +54,9 @@ export interface Engine {
 
   /** Lets go of every connection and timer that is the engine's own. Workers are stopped first. */
   close(): Promise<void>;
+
+  /** Only of an engine that runs jobs within the enqueue itself: tells it, once, by whom. */
+  readonly runsWith?: (handler: Handler) => void;
 }
 
 /** What `new Queue({ engine })` takes: opens the engine for one namespace. Jobs, keys, schedules and workers of two namespaces never meet. */

@@ -31,10 +31,15 @@ const TYPE_EXCEPTIONS: readonly { readonly from: string; readonly to: string }[]
   { from: "telemetry/events.ts", to: "task/result.ts" },
 ];
 
-/** The packages from outside and the one file that knows each. Clients and validators are the user's: none is here. */
-const PACKAGES: Readonly<Record<string, string>> = {
-  devalue: "idempotency/codec.ts",
-  "reflect-metadata/lite": "task/metadata.ts",
+/** The packages from outside and the files that know each. Clients and validators are the user's: none is here. */
+const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  cborg: ["queue/serializers/cbor.ts"],
+  cockatiel: ["policies/circuit.ts"],
+  croner: ["queue/cron.ts"],
+  devalue: ["idempotency/codec.ts", "queue/tagged.ts"],
+  "p-queue": ["queue/engines/memory/pool.ts"],
+  "rate-limiter-flexible": ["policies/limiter.ts"],
+  "reflect-metadata/lite": ["task/metadata.ts"],
 };
 
 const sources = readSources("src");
@@ -79,10 +84,10 @@ describe("the imports of src", () => {
     expect(lost).toEqual([]);
   });
 
-  test("know each package from outside in one file, and only what is installed with the package", () => {
+  test("know each package from outside in the files named here, and only what is installed with the package", () => {
     const outside = edges.filter(({ to }) => !to.endsWith(".ts") && !isBuiltin(to));
     const manifest = JSON.parse(readFileSync("package.json", "utf8")) as { dependencies: object }; // our own file
-    expect(outside.filter(({ from, to }) => PACKAGES[to] !== from)).toEqual([]);
+    expect(outside.filter(({ from, to }) => PACKAGES[to]?.includes(from) !== true)).toEqual([]);
     expect(Object.keys(PACKAGES).map((name) => name.split("/")[0])).toEqual(Object.keys(manifest.dependencies));
   });
 

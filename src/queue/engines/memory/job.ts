@@ -22,7 +22,7 @@ export class MemoryJob {
   /** While it waits for its time, or, once ended, to be forgotten. */
   mark: Mark<MemoryJob> | undefined;
   /** Those who wait for its end. */
-  readonly waiters = new Set<(record: JobRecord) => void>();
+  readonly waiters: Set<(record: JobRecord) => void> = new Set();
 
   constructor(job: EngineJob, clock: Clock) {
     this.id = job.id;

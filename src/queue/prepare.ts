@@ -1,0 +1,73 @@
+import { InvalidInputError, type Issue } from "../errors.js";
+import { uuidv7 } from "../support/uuid.js";
+import { configuration } from "../task/configuration.js";
+import type { TaskClass } from "../task/contract.js";
+import { keyNameOf } from "../task/name.js";
+import type { Origin } from "../task/origin.js";
+import { planOf, type Plan } from "../task/plan.js";
+import { issuesText } from "../task/schema.js";
+import { resolveKey } from "./keys.js";
+import { MovingValues } from "./moving-values.js";
+import { checkId, DEFAULTS, jobOptionsOf, parseSettings, withChange, type Change, type Effective, type EnqueueOptions } from "./options.js";
+import type { EngineJob } from "./port.js";
+import { queuedOf } from "./queued.js";
+import type { Wire } from "./wire.js";
+
+/** A job that is ready for the engine, and what only the queue needs to know of it. */
+export interface Prepared {
+  readonly job: EngineJob;
+  /** The serialized input, before any codec. */
+  readonly bytes: Uint8Array;
+  readonly settings: Effective;
+}
+
+/** Makes jobs of calls: everything about one that happens before the engine is asked. */
+export class Preparation {
+  readonly #wire: Wire;
+  readonly #defaults: Change;
+  readonly #movingValues = new MovingValues();
+
+  constructor(wire: Wire, defaults: Change) {
+    this.#wire = wire;
+    this.#defaults = defaults;
+  }
+
+  /**
+   * @throws {DefinitionError} when the task or an option is not as it should be.
+   * @throws {UnserializableError} when the serializer cannot carry the input.
+   * @throws {InvalidInputError} when the input does not fit the task's schema.
+   */
+  async prepare(owner: string, type: TaskClass, input: unknown, options: EnqueueOptions, origin: Origin | undefined): Promise<Prepared> {
+    const plan = planOf(type);
+    const name = keyNameOf(type);
+    const settings = withChange(withChange(withChange(DEFAULTS, this.#defaults), queuedOf(type)), parseSettings(owner, options));
+    const id = options.id === undefined ? uuidv7(configuration.clock.epoch()) : checkId(options.id);
+    const bytes = this.#wire.serializer.serialize(input);
+    const key = resolveKey(options, settings.idempotent, name, bytes);
+    if (key?.derived === true && process.env["NODE_ENV"] !== "production")
+      this.#movingValues.look(name, input, bytes, configuration.clock.epoch());
+    if (settings.checkInput) await this.#check(plan, input, bytes);
+    const payload = await this.#wire.pack(bytes, { origin, timeoutMs: settings.timeoutMs });
+    return { job: { id, task: name, payload, key: key?.text, options: jobOptionsOf(settings) }, bytes, settings };
+  }
+
+  /** Holds against the schema what the worker will have: the input as the serializer gives it back. */
+  async #check(plan: Plan, input: unknown, bytes: Uint8Array): Promise<void> {
+    const serializer = this.#wire.serializer.name;
+    const issues = await issuesOf(plan, this.#wire.deserialize({ serializer, bytes }));
+    if (issues === undefined) return;
+    const changed = (await issuesOf(plan, input)) === undefined;
+    const why = changed ? `, once the ${serializer} serializer has carried it` : "";
+    throw new InvalidInputError(
+      `This ${plan.name} was not enqueued, since its input does not fit its schema${why}: ${issuesText(issues)}`,
+      issues,
+    );
+  }
+}
+
+/** As in a run: nothing given means no fields. */
+async function issuesOf(plan: Plan, input: unknown): Promise<readonly Issue[] | undefined> {
+  const given = input ?? {};
+  if (plan.parseInput !== undefined) return (await plan.parseInput(given)).issues;
+  return Object.keys(given).length === 0 ? undefined : [{ path: [], message: "takes no input" }];
+}

@@ -1,0 +1,88 @@
+import { isUtf8 } from "node:buffer";
+import type { Origin } from "../task/origin.js";
+import type { Codec } from "./codecs/codec.js";
+import { cborSerializer } from "./serializers/cbor.js";
+import { jsonSerializer } from "./serializers/json.js";
+import type { Serializer } from "./serializers/serializer.js";
+
+/** What travels beside the input of a job, readable without any codec. No key is derived from it. */
+export interface Headers {
+  readonly origin?: Origin | undefined;
+  /** How long one attempt may take. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** The text that engines keep. Bytes that are text stand in it as they are, others in base64. */
+interface Envelope extends Headers {
+  readonly v: 1;
+  /** How the bytes were made. */
+  readonly serializer: string;
+  /** What was done to them since, in this order. */
+  readonly codecs?: readonly string[] | undefined;
+  readonly text?: string;
+  readonly base64?: string;
+}
+
+export interface Unpacked extends Headers {
+  readonly serializer: string;
+  /** The serialized bytes, as they were before the codecs. */
+  readonly bytes: Uint8Array;
+}
+
+/** This queue was not told how to read the text, though another might have been. */
+export class UnknownFormatError extends Error {}
+
+/** The way of values into the text that engines keep, and back. */
+export class Wire {
+  readonly serializer: Serializer;
+  readonly #codecs: readonly Codec[];
+  readonly #serializers: ReadonlyMap<string, Serializer>;
+  readonly #decoders: ReadonlyMap<string, Codec>;
+
+  /** @param retired Codecs that are not used any more, but may be needed to read what is still there. */
+  constructor(serializer: Serializer, codecs: readonly Codec[], retired: readonly Codec[]) {
+    this.serializer = serializer;
+    this.#codecs = codecs;
+    this.#serializers = new Map([jsonSerializer(), cborSerializer(), serializer].map((known) => [known.name, known]));
+    this.#decoders = new Map([...retired, ...codecs].map((codec) => [codec.name, codec]));
+  }
+
+  async pack(serialized: Uint8Array, headers: Headers): Promise<string> {
+    let bytes = serialized;
+    for (const codec of this.#codecs) bytes = await codec.encode(bytes);
+    const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const envelope: Envelope = {
+      v: 1,
+      serializer: this.serializer.name,
+      codecs: this.#codecs.length === 0 ? undefined : this.#codecs.map(({ name }) => name),
+      ...headers,
+      ...(isUtf8(buffer) ? { text: buffer.toString("utf8") } : { base64: buffer.toString("base64") }),
+    };
+    return JSON.stringify(envelope);
+  }
+
+  /**
+   * @throws {UnknownFormatError} when the queue lacks what reads it.
+   * @throws when it was damaged, or was never ours.
+   */
+  async unpack(text: string): Promise<Unpacked> {
+    const envelope = JSON.parse(text) as Envelope; // looked at just below
+    if (typeof envelope !== "object" || envelope === null || envelope.v !== 1)
+      throw new UnknownFormatError("This payload is of another version of the queue, or of another program");
+    const { serializer, codecs = [], origin, timeoutMs, text: plain, base64 = "" } = envelope;
+    let bytes: Uint8Array = plain === undefined ? Buffer.from(base64, "base64") : Buffer.from(plain, "utf8");
+    for (const name of codecs.toReversed()) {
+      const codec = this.#decoders.get(name);
+      if (codec === undefined) throw new UnknownFormatError(`This queue has no codec ${JSON.stringify(name)}`);
+      bytes = await codec.decode(bytes);
+    }
+    return { serializer, bytes, origin, timeoutMs };
+  }
+
+  /** @throws as for `unpack`. */
+  deserialize({ serializer, bytes }: Unpacked): unknown {
+    const known = this.#serializers.get(serializer);
+    if (known === undefined) throw new UnknownFormatError(`This queue has no serializer ${JSON.stringify(serializer)}`);
+    return known.deserialize(bytes);
+  }
+}
