@@ -106,8 +106,6 @@ lockWith("orderId")(ChargeCard);
 lockWith("walletId")(ChargeCard);
 // @ts-expect-error: one of the fields is not there
 lockWith(["orderId", "walletId"])(ChargeCard);
-// @ts-expect-error: a task without input has no fields
-lockWith("orderId")(Ping);
 // @ts-expect-error: a misspelt option
 lockWith("orderId", { timeout: 5 });
 // @ts-expect-error: a lock has a life, not a lease
@@ -118,8 +116,6 @@ lockWith("orderId", { wait: "5" });
 lockWith("orderId", { onDuplicate: "skip" });
 // @ts-expect-error: an unknown rule
 lockWith("orderId", { onStoreError: "skip" });
-// @ts-expect-error: a resolver that gives an object
-lockWith((task: ChargeCard) => task.input);
 // @ts-expect-error: a gate that answers later
 lockWith("orderId", { if: async () => true });
 // @ts-expect-error: true turns nothing on
