@@ -37,6 +37,8 @@ export {
 } from "./task/callbacks.js";
 export { circuitBreaker, circuitOf, type CircuitInfo } from "./policies/circuit-breaker.js";
 export type { CircuitBreakerOptions, SamplingOptions } from "./policies/circuit-options.js";
+export { rateLimit } from "./policies/rate-limit.js";
+export type { RateLimitOptions } from "./policies/rate-limit-options.js";
 export { retryOn, type RetryOptions } from "./policies/retry.js";
 export type { Jitter, JitterFunction, JitterName } from "./policies/backoff.js";
 export type { ErrorClass, ErrorMatcher, ErrorPredicate } from "./policies/error-matcher.js";
@@ -49,10 +51,10 @@ export { keyFor, releaseSlot, slots, type SlotInfo, type SlotsOptions } from "./
 export { resume, shutdown, type ShutdownOptions } from "./claims/shutdown.js";
 import "./idempotency/task-members.js";
 export { StoreKey, type KeyPart, type Segment } from "./claims/key.js";
-export { literal, type FieldsDecorator, type Literal, type Resolver, type ResolverFunction } from "./claims/resolver.js";
+export { literal, type FieldsDecorator, type Literal, type Resolver, type ResolverForm, type ResolverFunction } from "./claims/resolver.js";
 export type { Claim } from "./task/run.js";
 export { MemoryStore, type MemoryStoreOptions } from "./stores/memory.js";
-export type { EntriesOptions, EntryPage, SetOptions, SetResult, Store, StoreEntry } from "./stores/store.js";
+export type { Count, EntriesOptions, EntryPage, SetOptions, SetResult, Store, StoreEntry } from "./stores/store.js";
 export type { Listener, Telemetry } from "./telemetry/emitter.js";
 export type { EventName, EventPayloads, TelemetryEvent } from "./telemetry/events.js";
 export type { Duration } from "./support/duration.js";

@@ -7,13 +7,12 @@ import type { LayerFeature } from "../task/layer.js";
 import type { Json } from "../task/result-json.js";
 import type { Task } from "../task/task.js";
 
-export interface RateLimitOptions<T extends Task = Task, Field extends string = string> extends Gates<T> {
+/** All options but the key, whose forms the decorator tells apart. */
+export interface KeylessRateLimitOptions<T extends Task = Task> extends Gates<T> {
   /** So many runs may begin in each window. Needed, here or on a parent. */
   readonly limit?: number;
   /** The length of a window, which begins with the first run in it. Needed, here or on a parent. */
   readonly per?: Duration;
-  /** What is counted apart: a resolver of the forms that `@idempotentBy` takes. `null` clears an inherited one. @default one count for the whole task */
-  readonly by?: ResolverForm<T, Field> | null;
   /** The first piece of the key. @default "cmdx:rate" */
   readonly namespace?: string;
   /** Classes with the same scope share their counts. `null` gives the class counts of its own again. @default the task's name */
@@ -22,6 +21,11 @@ export interface RateLimitOptions<T extends Task = Task, Field extends string = 
   readonly onMissingKey?: "run" | "fail";
   /** What becomes of a run that could not be counted. @default "fail": its work does not run */
   readonly onStoreError?: "fail" | "run";
+}
+
+export interface RateLimitOptions<T extends Task = Task> extends KeylessRateLimitOptions<T> {
+  /** What is counted apart: a resolver of the forms that `@idempotentBy` takes. `null` clears an inherited one. @default one count for the whole task */
+  readonly by?: ResolverForm<T, string> | null;
 }
 
 /** The options as the code reads them. */

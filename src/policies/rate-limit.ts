@@ -2,7 +2,7 @@ import { checkFields, type FieldsDecorator } from "../claims/resolver.js";
 import type { TaskClass } from "../task/contract.js";
 import { contractFeature } from "../task/contract-feature.js";
 import type { LayerFeature, RankedLayer } from "../task/layer.js";
-import { checkClassTarget, declare, effective } from "../task/metadata.js";
+import { checkClassTarget, declare, effective, type TaskDecorator, type TaskType } from "../task/metadata.js";
 import { keyNameOf } from "../task/name.js";
 import type { Task } from "../task/task.js";
 import { claimCount, type CountPlace } from "./counts.js";
@@ -12,6 +12,7 @@ import {
   mergeRateLimit,
   parseRateLimit,
   resolveRateLimit,
+  type KeylessRateLimitOptions,
   type RateLimitChange,
   type RateLimitMerged,
   type RateLimitOptions,
@@ -48,9 +49,11 @@ function placeOf(type: object): CountPlace | undefined {
  *
  * @throws {DefinitionError} when an option is unknown or has the wrong shape.
  */
-export function rateLimit<T extends Task = Task, const Field extends string = never>(
-  options: RateLimitOptions<T, Field> | false,
-): FieldsDecorator<Field, T> {
+export function rateLimit<const Field extends string, T extends Task = Task>(
+  options: KeylessRateLimitOptions<T> & { readonly by: Field | readonly Field[] },
+): FieldsDecorator<Field, T>;
+export function rateLimit<T extends Task = Task>(options: RateLimitOptions<T> | false): TaskDecorator<T>;
+export function rateLimit(options: RateLimitOptions<never> | false): (target: TaskType, context?: unknown) => void {
   const change = options === false ? false : parseRateLimit(options);
   return (target, context) => {
     checkClassTarget("@rateLimit()", target, context);

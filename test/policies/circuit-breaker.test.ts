@@ -128,7 +128,7 @@ describe("a closed circuit", () => {
     for (const onDuplicate of ["skip", "fail", "replay"] as const) {
       let fails = false;
       class Charge extends Task.with({ name: `Charge ${onDuplicate}`, input: z.object({ id: z.string() }), output: z.object({}) }) {
-        work(): object {
+        work(): Record<string, never> {
           if (fails) throw new Error("bank down");
           return {};
         }
