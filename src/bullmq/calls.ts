@@ -1,8 +1,7 @@
-import { StoreTimeoutError } from "../errors.js";
+import { QueueUnavailableError, StoreTimeoutError } from "../errors.js";
 import { systemClock } from "../support/clock.js";
 import { messageOf, toError } from "../support/thrown.js";
 import { withinTime } from "../support/time-limit.js";
-import { EngineUnavailableError } from "./engine-unavailable.js";
 
 /** What may have become of a call that gave no answer, and what to do about it. */
 const AFTERWARDS = {
@@ -36,24 +35,25 @@ export class Calls {
 
   /**
    * @param what The call in words, as the beginning of a sentence.
-   * @throws {EngineUnavailableError} when the storage refuses the call, or does not answer it in time.
+   * @param ids Of the jobs that are to be enqueued.
+   * @throws {QueueUnavailableError} when the storage refuses the call, or does not answer it in time.
    */
-  async make<T>(what: string, kind: keyof typeof AFTERWARDS, call: () => Promise<T>): Promise<T> {
+  async make<T>(what: string, kind: keyof typeof AFTERWARDS, call: () => Promise<T>, ids: readonly string[] = []): Promise<T> {
     try {
       const answer = await withinTime(systemClock, this.#limitMs, call);
       this.#complaint = undefined;
       return answer;
     } catch (thrown) {
-      throw this.#unavailable(what, AFTERWARDS[kind], toError(thrown));
+      throw this.#unavailable(`${what} failed`, AFTERWARDS[kind], toError(thrown), ids);
     }
   }
 
-  #unavailable(what: string, afterwards: string, error: Error): EngineUnavailableError {
-    if (error instanceof EngineUnavailableError) return error;
+  #unavailable(what: string, afterwards: string, error: Error, ids: readonly string[]): QueueUnavailableError {
+    if (error instanceof QueueUnavailableError) return error;
     const timeIsUp = error instanceof StoreTimeoutError;
     const cause = timeIsUp ? (this.#complaint ?? error) : error;
     const why = timeIsUp ? `did not answer within ${this.#limitMs} ms` : "refused it";
     const detail = cause === error && timeIsUp ? "" : ` (${messageOf(cause)})`;
-    return new EngineUnavailableError(`${what} failed: ${this.#storage} ${why}${detail}. ${afterwards}`, { cause });
+    return new QueueUnavailableError(`${what}: ${this.#storage} ${why}${detail}. ${afterwards}`, ids, { cause });
   }
 }

@@ -57,10 +57,11 @@ class BullmqEngine implements Engine {
   enqueue(jobs: readonly EngineJob[]): Promise<readonly Receipt[]> {
     if (jobs.length === 0) return Promise.resolve([]);
     const what = jobs.length === 1 ? `To enqueue ${jobs[0]?.task}` : `To enqueue ${jobs.length} jobs`;
-    return this.#calls.make(what, "enqueue", async () => {
+    const call = async (): Promise<readonly Receipt[]> => {
       await this.#retention.announce(() => this.#queue.getBackend(), jobs);
       return enqueueJobs(this.#queue, jobs, { heal: this.#settings.backend === "postgres" });
-    });
+    };
+    return this.#calls.make(what, "enqueue", call, idsOf(jobs));
   }
 
   get(id: string): Promise<JobRecord | undefined> {
@@ -145,4 +146,8 @@ class BullmqEngine implements Engine {
     }
     return this.#opened;
   }
+}
+
+function idsOf(jobs: readonly EngineJob[]): readonly string[] {
+  return jobs.map(({ id }) => id);
 }

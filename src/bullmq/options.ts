@@ -26,7 +26,7 @@ interface PostgresBackend extends SharedOptions {
 }
 
 interface SharedOptions {
-  /** How long a call of the storage may take. @default 5 (seconds, or a text with a unit) */
+  /** How long a call of the storage may take. A little less than the queue's `timeout`, so that an error tells why. @default 4 (seconds, or a text with a unit) */
   readonly timeLimit?: Duration;
   /** How long a worker holds a job without renewing its hold, which it does at half of it. @default 30 */
   readonly lease?: Duration;
@@ -57,7 +57,7 @@ const SHARED = ["backend", "connection", "timeLimit", "lease", "stallCheck", "ma
 /** @throws {DefinitionError} for what cannot be meant. */
 export function settingsOf(options: BullmqOptions): Settings {
   checkOptions("bullmqEngine()", options, [...SHARED, "prefix", "schema", "migrate"]);
-  const { backend = "redis", connection, timeLimit = 5, lease = 30, stallCheck = 30, maxStalls = 1, cancelCheck = 1 } = options;
+  const { backend = "redis", connection, timeLimit = 4, lease = 30, stallCheck = 30, maxStalls = 1, cancelCheck = 1 } = options;
   checkWord("backend", backend, ["redis", "postgres"]);
   checkOptions(`bullmqEngine() with the backend "${backend}"`, options, [
     ...SHARED,
