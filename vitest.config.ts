@@ -9,8 +9,17 @@ const alias = [
   { find: /^taskwright\/(\w+)$/, replacement: at("./src/$1/index.ts") },
 ];
 
-/** Runs once: it looks at the built package, the compilers and the documentation, or at many processes, which take their time. */
-const once = ["test/package/**/*.test.ts", "test/types/**/*.test.ts", "test/**/*-processes.test.ts"];
+/**
+ * Runs once: it looks at the built package, the compilers and the documentation; at many processes, which take their time; or at
+ * engines of queues, which know no decorators.
+ */
+const once = [
+  "test/package/**/*.test.ts",
+  "test/types/**/*.test.ts",
+  "test/**/*-processes.test.ts",
+  "test/contracts/engine-*.test.ts",
+  "test/bullmq/**/*.test.ts",
+];
 
 export default defineConfig({
   resolve: { alias },
