@@ -124,7 +124,12 @@ export class Run {
 
   /** Adds to what the result's metadata will show. */
   note(entries: object | undefined): void {
-    if (entries !== undefined) addEntries((this.notes ??= {}), entries);
+    if (entries !== undefined) addEntries(this.notebook, entries);
+  }
+
+  /** Where notes are written. Without a prototype: names that somebody else chose are names and nothing more. */
+  get notebook(): Record<string, unknown> {
+    return (this.notes ??= Object.create(null) as Record<string, unknown>); // what create gives is typed as any
   }
 
   /** The outcome of a run that was called off: by the caller, or by the run around it. */

@@ -168,7 +168,7 @@ export abstract class Task {
 
   /** What the result's metadata will show. Yours to add to. */
   get metadata(): Record<string, unknown> {
-    return (runOf(this).notes ??= {});
+    return runOf(this).notebook;
   }
 
   get logger(): Logger {

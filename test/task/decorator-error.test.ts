@@ -37,7 +37,7 @@ describe("decorators", () => {
     [
       "@retryOn with an unknown option",
       () => retryOn(Error, { limits: 3 } as never),
-      '@retryOn() has no option "limits". Allowed: "limit", "delay", "maxDelay", "jitter", "if", "unless". Check the spelling.',
+      '@retryOn() has no option "limits". Allowed: "limit", "delay", "maxDelay", "jitter", "overlap", "if", "unless". Check the spelling.',
     ],
     [
       "@retryOn with a limit that is no number",
