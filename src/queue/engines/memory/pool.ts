@@ -67,6 +67,9 @@ export class Pool {
     if (job.state !== "pending") return; // cancelled while it was waiting
     const worker = [...this.#workers].find((candidate) => candidate.isFree);
     if (worker === undefined) return this.add(job); // the worker stopped just now
+    // To the end of the line: a job that this one hands back goes to another next time.
+    this.#workers.delete(worker);
+    this.#workers.add(worker);
     await worker.run((hold) => this.#perform(job, hold));
   }
 
