@@ -1,8 +1,6 @@
 import { RateLimiterRedis, RateLimiterRes, type RateLimiterStoreAbstract } from "rate-limiter-flexible";
-import type { Count, Store } from "../stores/store.js";
-
-/** A store that can count. */
-export type CountingStore = Store & Required<Pick<Store, "count">>;
+import type { CountingStore } from "../claims/counting-store.js";
+import type { Count } from "../stores/store.js";
 
 export interface LimiterAnswer {
   readonly passes: boolean;

@@ -1,3 +1,4 @@
+import { countingStore } from "../claims/counting-store.js";
 import { keyOf, orOutcome } from "../claims/keyed.js";
 import type { Resolver } from "../claims/resolver.js";
 import { storeOf, storeTimeoutMs } from "../claims/store-of.js";
@@ -8,7 +9,6 @@ import type { Layer, Step } from "../task/layer.js";
 import { announce } from "../task/observers.js";
 import type { FailedOutcome, Outcome } from "../task/outcome.js";
 import type { Run } from "../task/run.js";
-import { countingStore } from "./counts.js";
 import { Limiter, type LimiterAnswer } from "./limiter.js";
 import type { RateLimit } from "./rate-limit-options.js";
 

@@ -1,4 +1,4 @@
-import { checkFields, type FieldsDecorator } from "../claims/resolver.js";
+import { checkFields, type FieldsDecorator, type ResolverForm } from "../claims/resolver.js";
 import type { TaskClass } from "../task/contract.js";
 import { contractFeature } from "../task/contract-feature.js";
 import type { LayerFeature, RankedLayer } from "../task/layer.js";
@@ -49,10 +49,13 @@ function placeOf(type: object): CountPlace | undefined {
  *
  * @throws {DefinitionError} when an option is unknown or has the wrong shape.
  */
+export function rateLimit<T extends Task = Task>(
+  options: (KeylessRateLimitOptions<T> & { readonly by?: Exclude<ResolverForm<T, never>, string | readonly string[]> | null }) | false,
+): TaskDecorator<T>;
 export function rateLimit<const Field extends string, T extends Task = Task>(
   options: KeylessRateLimitOptions<T> & { readonly by: Field | readonly Field[] },
 ): FieldsDecorator<Field, T>;
-export function rateLimit<T extends Task = Task>(options: RateLimitOptions<T> | false): TaskDecorator<T>;
+export function rateLimit<T extends Task = Task>(options: RateLimitOptions<T>): TaskDecorator<T>;
 export function rateLimit(options: RateLimitOptions<never> | false): (target: TaskType, context?: unknown) => void {
   const change = options === false ? false : parseRateLimit(options);
   return (target, context) => {
