@@ -51,7 +51,7 @@ export { keyFor, releaseSlot, slots, type SlotInfo, type SlotsOptions } from "./
 export { resume, shutdown, type ShutdownOptions } from "./claims/shutdown.js";
 import "./idempotency/task-members.js";
 export { StoreKey, type KeyPart, type Segment } from "./claims/key.js";
-export { literal, type FieldsDecorator, type Literal, type Resolver, type ResolverForm, type ResolverFunction } from "./claims/resolver.js";
+export { literal, type FieldsDecorator, type Literal, type Resolver, type ResolverFunction } from "./claims/resolver.js";
 export type { Claim } from "./task/run.js";
 export { MemoryStore, type MemoryStoreOptions } from "./stores/memory.js";
 export type { Count, EntriesOptions, EntryPage, SetOptions, SetResult, Store, StoreEntry } from "./stores/store.js";

@@ -1,4 +1,5 @@
-import { describeResolver, parseResolver, type Resolver, type ResolverForm } from "../claims/resolver.js";
+import type { Segment } from "../claims/key.js";
+import { describeResolver, parseResolver, type Literal, type Resolver, type ResolverFunction } from "../claims/resolver.js";
 import { DefinitionError } from "../errors.js";
 import { checkInteger, checkOptions, checkWord, describe } from "../support/check.js";
 import { toMs, type Duration } from "../support/duration.js";
@@ -23,9 +24,15 @@ export interface KeylessRateLimitOptions<T extends Task = Task> extends Gates<T>
   readonly onStoreError?: "fail" | "run";
 }
 
+/** A resolver that is an object. Functions have a `call` as well, which takes anything; their `apply` tells them apart. */
+export interface CallsFor<T extends Task> {
+  call(task: T): Segment | Promise<Segment>;
+  readonly apply?: never;
+}
+
 export interface RateLimitOptions<T extends Task = Task> extends KeylessRateLimitOptions<T> {
   /** What is counted apart: a resolver of the forms that `@idempotentBy` takes. `null` clears an inherited one. @default one count for the whole task */
-  readonly by?: ResolverForm<T, string> | null;
+  readonly by?: string | readonly string[] | Literal | ResolverFunction<T> | CallsFor<T> | null;
 }
 
 /** The options as the code reads them. */

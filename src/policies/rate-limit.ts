@@ -1,4 +1,4 @@
-import { checkFields, type FieldsDecorator, type ResolverForm } from "../claims/resolver.js";
+import { checkFields, type FieldsDecorator, type Literal, type ResolverFunction } from "../claims/resolver.js";
 import type { TaskClass } from "../task/contract.js";
 import { contractFeature } from "../task/contract-feature.js";
 import type { LayerFeature, RankedLayer } from "../task/layer.js";
@@ -12,6 +12,7 @@ import {
   mergeRateLimit,
   parseRateLimit,
   resolveRateLimit,
+  type CallsFor,
   type KeylessRateLimitOptions,
   type RateLimitChange,
   type RateLimitMerged,
@@ -50,8 +51,9 @@ function placeOf(type: object): CountPlace | undefined {
  * @throws {DefinitionError} when an option is unknown or has the wrong shape.
  */
 export function rateLimit<T extends Task = Task>(
-  options: (KeylessRateLimitOptions<T> & { readonly by?: Exclude<ResolverForm<T, never>, string | readonly string[]> | null }) | false,
+  options: (KeylessRateLimitOptions<T> & { readonly by?: Literal | ResolverFunction<T> | null }) | false,
 ): TaskDecorator<T>;
+export function rateLimit<T extends Task = Task>(options: KeylessRateLimitOptions<T> & { readonly by: CallsFor<T> }): TaskDecorator<T>;
 export function rateLimit<const Field extends string, T extends Task = Task>(
   options: KeylessRateLimitOptions<T> & { readonly by: Field | readonly Field[] },
 ): FieldsDecorator<Field, T>;

@@ -185,7 +185,6 @@ describe("the exports of the package", () => {
       "ParsedOf",
       "RateLimitOptions",
       "Resolver",
-      "ResolverForm",
       "ResolverFunction",
       "Result",
       "ResultJson",

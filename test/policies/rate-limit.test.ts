@@ -308,7 +308,7 @@ inMemory((world) => {
         async work(): Promise<string> {
           depths.push(this.input.depth);
           const { metadata, status } = await Walk.execute({ depth: this.input.depth + 1 });
-          return `${metadata.code ?? status}`;
+          return metadata.code ?? status;
         }
       }
       rateLimit({ limit: 3, per: 60 })(Walk);

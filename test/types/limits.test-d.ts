@@ -57,6 +57,10 @@ rateLimit({ by: "orderID" })(ChargeCard);
 rateLimit({ by: ["orderId", "currencies"] })(ChargeCard);
 // @ts-expect-error: a resolver for another task
 rateLimit({ by: (task: ChargeCard) => task.input.orderId })(Ping);
+// @ts-expect-error: a resolver that gives an object
+rateLimit({ by: () => ({ id: 1 }) });
+// @ts-expect-error: a resolver that gives an object, by its call
+rateLimit({ by: { call: () => ({ id: 1 }) } });
 // @ts-expect-error: a limit that is no number
 rateLimit({ limit: "100" });
 // @ts-expect-error: a time by a word
