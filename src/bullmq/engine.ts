@@ -18,7 +18,7 @@ import { settingsOf, type BullmqOptions, type Settings } from "./options.js";
 import { readDead, readRecord, waitForEnd } from "./read.js";
 import { Retention } from "./retention.js";
 import { endSchedule, listSchedules, putSchedule } from "./schedules.js";
-import { openQueue, queueNameOf, type BullQueue } from "./storage.js";
+import { letGo, openQueue, queueNameOf, within, type BullQueue } from "./storage.js";
 import { hasEnded } from "./stored-job.js";
 import { BullmqWorker } from "./worker.js";
 
@@ -135,7 +135,7 @@ class BullmqEngine implements Engine {
     await Promise.all([...this.#workers].map((worker) => worker.stop({ graceMs: 0 })));
     const queue = this.#opened;
     if (queue === undefined) return;
-    await this.#calls.make("To close the connection", "read", () => queue.close()).catch(() => queue.disconnect());
+    if (!(await within(queue.close(), this.#calls.limitMs))) await letGo(queue, this.#calls.limitMs);
   }
 
   /** Opened at first use: it begins to connect at once. */

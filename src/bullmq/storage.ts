@@ -1,4 +1,5 @@
 import { nextTick } from "../queue/cron.js";
+import { systemClock } from "../support/clock.js";
 import { createPostgresBackend, Queue, Worker, type ConnectionOptions } from "./driver.js";
 import type { Settings } from "./options.js";
 import type { JobAnswer, JobData, StoredJob } from "./stored-job.js";
@@ -67,4 +68,26 @@ function isPlainOptions(value: unknown): value is object {
 function factoryOf({ backend }: Settings): undefined {
   const factory: unknown = backend === "redis" ? undefined : createPostgresBackend;
   return factory as undefined; // as these classes take by default, see above
+}
+
+/**
+ * Drops the connections of what could not be closed in peace. Which of the two ways works depends on whether there ever was a
+ * connection; neither is waited for without end.
+ */
+export async function letGo(bull: BullQueue | BullWorker, limitMs: number): Promise<void> {
+  if (await within(bull.getBackend().close(true), limitMs)) return;
+  await within(bull.disconnect(), limitMs);
+}
+
+/** Has it come to an end, well or badly, within that time? */
+export async function within(end: Promise<unknown>, ms: number): Promise<boolean> {
+  let off = (): void => {};
+  const late = new Promise<false>((resolve) => (off = systemClock.timer(ms, () => resolve(false))));
+  const ended = end.then(
+    () => true,
+    () => true,
+  );
+  const answer = await Promise.race([ended, late]);
+  off();
+  return answer;
 }

@@ -7,7 +7,7 @@ import type { Settings } from "./options.js";
 import { Hold } from "./hold.js";
 import { REFRESH_MS, type Retention } from "./retention.js";
 import { jobOfTick } from "./schedules.js";
-import { openWorker, type BullWorker } from "./storage.js";
+import { letGo, openWorker, within, type BullWorker } from "./storage.js";
 import {
   attemptsOf,
   CANCELLED,
@@ -88,7 +88,7 @@ export class BullmqWorker implements EngineWorker {
       if (!(await within(closed, ANSWER_MS))) for (const hold of this.#holds) hold.lose();
     }
     for (const off of this.#timers) off();
-    if (!(await within(closed, this.#around.calls.limitMs))) await this.#worker.disconnect();
+    if (!(await within(closed, this.#around.calls.limitMs))) await letGo(this.#worker, this.#around.calls.limitMs);
   }
 
   async #process(job: StoredJob, token: string): Promise<JobAnswer> {
@@ -212,13 +212,4 @@ function withoutStack(error: Error): Error {
 function backoffOf(job: StoredJob): number {
   const { type, delayMs } = optionsOf(job).backoff;
   return type === "fixed" ? delayMs : delayMs * 2 ** (job.attemptsMade - 1);
-}
-
-/** Has it come to an end within that time? */
-async function within(ended: Promise<void>, ms: number): Promise<boolean> {
-  let off = (): void => {};
-  const late = new Promise<false>((resolve) => (off = systemClock.timer(ms, () => resolve(false))));
-  const answer = await Promise.race([ended.then(() => true), late]);
-  off();
-  return answer;
 }
