@@ -1,6 +1,7 @@
+import { keyedChange } from "../claims/keyed-policy.js";
 import { DefinitionError } from "../errors.js";
 import type { Segment } from "../claims/key.js";
-import { checkFields, isOptions, parseResolver, type FieldsDecorator, type Literal, type ResolverFunction } from "../claims/resolver.js";
+import { checkFields, type FieldsDecorator, type Literal, type ResolverFunction } from "../claims/resolver.js";
 import type { TaskClass } from "../task/contract.js";
 import { contractFeature } from "../task/contract-feature.js";
 import type { LayerFeature, RankedLayer } from "../task/layer.js";
@@ -75,17 +76,9 @@ export function idempotentBy<T extends Task = Task>(
 ): TaskDecorator<T>;
 export function idempotentBy<T extends Task = Task>(options: IdempotencyOptions<T> | false): TaskDecorator<T>;
 export function idempotentBy(resolver: unknown, options?: IdempotencyOptions<never>): (target: TaskType, context?: unknown) => void {
-  const change = parseChange(resolver, options);
+  const change = keyedChange("@idempotentBy()", resolver, options, parseOptions);
   return (target, context) => {
     checkClassTarget("@idempotentBy()", target, context);
     declare(target, idempotencyFeature, change);
   };
-}
-
-function parseChange(resolver: unknown, options: IdempotencyOptions<never> | undefined): Change {
-  if (resolver !== false && !isOptions(resolver))
-    return { off: false, resolver: parseResolver("@idempotentBy()", resolver), options: parseOptions(options ?? {}) };
-  if (options !== undefined)
-    throw new DefinitionError("@idempotentBy() takes options once: after a resolver, or alone. With false there is nothing to set.");
-  return resolver === false ? { off: true } : { off: false, resolver: undefined, options: parseOptions(resolver) };
 }

@@ -6,7 +6,7 @@ import type { Outcome } from "../task/outcome.js";
 import type { Run } from "../task/run.js";
 import { claimSlot, type HeldSlot } from "./claim.js";
 import { encodeOutput } from "./codec.js";
-import { complete, release, releaseReason } from "./conclude.js";
+import { complete, releaseReason } from "./conclude.js";
 import { identify } from "./identity.js";
 import type { Idempotency } from "./options.js";
 

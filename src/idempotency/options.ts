@@ -1,6 +1,7 @@
 import { DefinitionError } from "../errors.js";
+import { checkNamespace, keyedMerge, type KeyedChange, type KeyedMerged } from "../claims/keyed-policy.js";
 import { describeResolver, type Resolver } from "../claims/resolver.js";
-import { checkFunction, checkInteger, checkOptions, checkWord, describe } from "../support/check.js";
+import { checkFunction, checkInteger, checkOptions, checkWord } from "../support/check.js";
 import { toMs, type Duration } from "../support/duration.js";
 import { checkGates, type Gates } from "../task/gates.js";
 import type { LayerFeature } from "../task/layer.js";
@@ -64,17 +65,8 @@ export interface Idempotency extends Omit<Declared, "leaseMs" | "maxHoldMs"> {
   readonly maxHoldMs: number;
 }
 
-/** One `@idempotentBy`: a new resolver, options, both, or off. */
-export type Change =
-  | { readonly off: true }
-  | { readonly off: false; readonly resolver: Resolver | undefined; readonly options: Partial<Declared> };
-
-/** What a class inherits: its parents' options, also while they are turned off. */
-export interface Merged {
-  readonly off: boolean;
-  readonly resolver: Resolver | undefined;
-  readonly options: Declared;
-}
+export type Change = KeyedChange<Declared>;
+export type Merged = KeyedMerged<Declared>;
 
 const DEFAULTS: Declared = {
   ttlMs: 300_000,
@@ -92,16 +84,7 @@ const DEFAULTS: Declared = {
   unless: undefined,
 };
 
-/** A new resolver turns it on again and keeps the options; options alone change nothing about being on or off. */
-export const mergeChange: LayerFeature<Change, Merged>["merge"] = (inherited, change) => {
-  const base: Merged = inherited ?? { off: false, resolver: undefined, options: DEFAULTS };
-  if (change.off) return { ...base, off: true };
-  return {
-    off: base.off && change.resolver === undefined,
-    resolver: change.resolver ?? base.resolver,
-    options: { ...base.options, ...change.options },
-  };
-};
+export const mergeChange: LayerFeature<Change, Merged>["merge"] = keyedMerge(DEFAULTS);
 
 /** @throws {DefinitionError} when options that came from several classes do not go together. */
 export function resolveOptions({ resolver, options }: Merged): Idempotency {
@@ -141,7 +124,7 @@ export function parseOptions(given: IdempotencyOptions<never>): Partial<Declared
   checkTimes(times);
   return {
     ...times,
-    ...(namespace !== undefined && { namespace: checkNamespace(namespace) }),
+    ...(namespace !== undefined && { namespace: checkNamespace("@idempotentBy()", namespace) }),
     ...(onDuplicate !== undefined && { onDuplicate: parseRules(onDuplicate) }),
     ...(waitFor !== undefined && { waitForMs: toMs(option("waitFor"), waitFor) }),
     ...(fingerprint !== undefined && { fingerprint: checkFingerprint(fingerprint) }),
@@ -165,11 +148,6 @@ function parseRules(rules: NonNullable<IdempotencyOptions["onDuplicate"]>): Requ
     processing: checkWord("@idempotentBy(): onDuplicate.processing", rules.processing ?? "skip", ["skip", "fail", "wait"]),
     completed: checkWord("@idempotentBy(): onDuplicate.completed", rules.completed ?? "skip", ["skip", "fail", "replay"]),
   });
-}
-
-function checkNamespace(namespace: unknown): string {
-  if (typeof namespace === "string" && namespace.trim() !== "") return namespace;
-  throw new DefinitionError(`@idempotentBy(): namespace must be a text that is not blank, got ${describe(namespace)}.`);
 }
 
 function checkFingerprint(fingerprint: unknown): Declared["fingerprint"] {

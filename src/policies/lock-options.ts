@@ -1,6 +1,7 @@
+import { checkNamespace, checkScope, keyedMerge, type KeyedChange, type KeyedMerged } from "../claims/keyed-policy.js";
 import { describeResolver, type Resolver } from "../claims/resolver.js";
 import { DefinitionError } from "../errors.js";
-import { checkOptions, checkWord, describe } from "../support/check.js";
+import { checkOptions, checkWord } from "../support/check.js";
 import { toMs, type Duration } from "../support/duration.js";
 import { checkGates, type Gates } from "../task/gates.js";
 import type { LayerFeature } from "../task/layer.js";
@@ -42,16 +43,8 @@ export interface Lock extends Declared {
   readonly maxHoldMs: number;
 }
 
-/** One `@lockWith`: a new resolver, options, both, or off. */
-export type LockChange =
-  | { readonly off: true }
-  | { readonly off: false; readonly resolver: Resolver | undefined; readonly options: Partial<Declared> };
-/** What a class inherits: its parents' options, also while they are turned off. */
-export interface LockMerged {
-  readonly off: boolean;
-  readonly resolver: Resolver | undefined;
-  readonly options: Declared;
-}
+export type LockChange = KeyedChange<Declared>;
+export type LockMerged = KeyedMerged<Declared>;
 
 const DEFAULTS: Declared = {
   ttlMs: 30_000,
@@ -65,16 +58,7 @@ const DEFAULTS: Declared = {
   unless: undefined,
 };
 
-/** A new resolver turns it on again and keeps the options; options alone change nothing about being on or off. */
-export const mergeLock: LayerFeature<LockChange, LockMerged>["merge"] = (inherited, change) => {
-  const base: LockMerged = inherited ?? { off: false, resolver: undefined, options: DEFAULTS };
-  if (change.off) return { ...base, off: true };
-  return {
-    off: base.off && change.resolver === undefined,
-    resolver: change.resolver ?? base.resolver,
-    options: { ...base.options, ...change.options },
-  };
-};
+export const mergeLock: LayerFeature<LockChange, LockMerged>["merge"] = keyedMerge(DEFAULTS);
 
 /** @throws {DefinitionError} when options that came from several classes do not go together. */
 export function resolveLock({ resolver, options }: LockMerged): Lock {
@@ -104,25 +88,14 @@ export function parseLock(given: LockOptions<never>): Partial<Declared> {
   return {
     ...times,
     ...(wait !== undefined && { waitMs: toMs(option("wait"), wait, { zero: true }) }),
-    ...(namespace !== undefined && { namespace: checkText(option("namespace"), namespace) }),
-    ...(scope !== undefined && { scope: scope === null ? undefined : checkScope(scope) }),
+    ...(namespace !== undefined && { namespace: checkNamespace("@lockWith()", namespace) }),
+    ...(scope !== undefined && { scope: scope === null ? undefined : checkScope("@lockWith()", scope) }),
     ...(onMissingKey !== undefined && { onMissingKey: checkWord(option("onMissingKey"), onMissingKey, ["run", "fail"]) }),
     ...(onStoreError !== undefined && { onStoreError: checkWord(option("onStoreError"), onStoreError, ["fail", "run"]) }),
     // A gate gets tasks of the class it stands on only; `null` clears an inherited one.
     ...(given.if !== undefined && { if: given.if as Gates["if"] }),
     ...(given.unless !== undefined && { unless: given.unless as Gates["unless"] }), // likewise
   };
-}
-
-function checkText(option: string, text: unknown): string {
-  if (typeof text === "string" && text.trim() !== "") return text;
-  throw new DefinitionError(`${option} must be a text that is not blank, got ${describe(text)}.`);
-}
-
-function checkScope(scope: unknown): string {
-  const text = checkText("@lockWith(): scope", scope);
-  if (!/[:\p{Cc}]/u.test(text)) return text;
-  throw new DefinitionError(`@lockWith(): scope has a ":" or a control character, which keys cannot hold, got ${describe(text)}.`);
 }
 
 /** The effective options as plain data: what they are, not the functions among them. */

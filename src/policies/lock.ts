@@ -1,4 +1,5 @@
-import { checkFields, isOptions, parseResolver, type FieldsDecorator, type Literal, type ResolverFunction } from "../claims/resolver.js";
+import { keyedChange } from "../claims/keyed-policy.js";
+import { checkFields, type FieldsDecorator, type Literal, type ResolverFunction } from "../claims/resolver.js";
 import type { Segment } from "../claims/key.js";
 import { DefinitionError } from "../errors.js";
 import type { TaskClass } from "../task/contract.js";
@@ -50,17 +51,9 @@ export function lockWith<T extends Task = Task>(
 ): TaskDecorator<T>;
 export function lockWith<T extends Task = Task>(options: LockOptions<T> | false): TaskDecorator<T>;
 export function lockWith(resolver: unknown, options?: LockOptions<never>): (target: TaskType, context?: unknown) => void {
-  const change = parseChange(resolver, options);
+  const change = keyedChange("@lockWith()", resolver, options, parseLock);
   return (target, context) => {
     checkClassTarget("@lockWith()", target, context);
     declare(target, lockFeature, change);
   };
-}
-
-function parseChange(resolver: unknown, options: LockOptions<never> | undefined): LockChange {
-  if (resolver !== false && !isOptions(resolver))
-    return { off: false, resolver: parseResolver("@lockWith()", resolver), options: parseLock(options ?? {}) };
-  if (options !== undefined)
-    throw new DefinitionError("@lockWith() takes options once: after a resolver, or alone. With false there is nothing to set.");
-  return resolver === false ? { off: true } : { off: false, resolver: undefined, options: parseLock(resolver) };
 }
