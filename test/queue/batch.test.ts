@@ -1,30 +1,22 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { resetConfiguration } from "taskwright";
-import { memoryEngine, queued, type Engine, type EngineSource } from "taskwright/queue";
+import { memoryEngine, queued, type EngineSource } from "taskwright/queue";
 import { mistakeIn, rejectionOf } from "../support/builders.js";
-import { charge, chargeTask, world } from "./world.js";
+import { charge, chargeTask, through, world } from "./world.js";
 
 afterEach(resetConfiguration);
 
-/** A memory engine that notes what it is asked to enqueue. */
+/** A memory engine that notes how many jobs it is asked to enqueue at once. */
 function counting(): { readonly engine: EngineSource; readonly calls: number[] } {
   const calls: number[] = [];
-  const source = memoryEngine();
-  const engine: EngineSource = (namespace) => {
-    const inner = source(namespace);
-    const enqueue: Engine["enqueue"] = (jobs) => {
-      calls.push(jobs.length);
-      return inner.enqueue(jobs);
-    };
-    return new Proxy(inner, { get: (target, key) => (key === "enqueue" ? enqueue : bound(target, key)) });
-  };
+  const engine = through(memoryEngine(), () => (method, perform, [jobs]) => {
+    if (method === "enqueue" && Array.isArray(jobs)) calls.push(jobs.length);
+    return perform();
+  });
   return { engine, calls };
 }
 
-function bound(target: Engine, key: PropertyKey): unknown {
-  const value: unknown = Reflect.get(target, key);
-  return typeof value === "function" ? value.bind(target) : value;
-}
+const fifty = Array.from({ length: 50 }, () => ({ input: charge }));
 
 describe("many jobs at once", () => {
   test("answer in their order: what is held, what comes twice, and what has no key", async () => {
@@ -52,14 +44,14 @@ describe("many jobs at once", () => {
     const { engine, calls } = counting();
     const { queue } = world({ engine });
     const Charge = chargeTask();
-    await queue.enqueueMany(Charge, Array(50).fill({ input: charge }));
+    await queue.enqueueMany(Charge, fifty);
     await queue.enqueueMany(Charge, [{ input: charge }, { input: charge, uniqueKey: "k" }]);
     expect(calls).toEqual([50, 2]);
   });
 
   test("without a key are each a job", async () => {
     const { queue } = world();
-    const jobs = await queue.enqueueMany(chargeTask(), Array(50).fill({ input: charge }));
+    const jobs = await queue.enqueueMany(chargeTask(), fifty);
     expect(new Set(jobs.map(({ id }) => id)).size).toBe(50);
   });
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { resetConfiguration, Task } from "taskwright";
 import { autoKey, queued, Queue, type EnqueueOptions } from "taskwright/queue";
-import { mistakeIn, rejectionOf } from "../support/builders.js";
+import { mistakeIn, rejectionOf, taskOf } from "../support/builders.js";
 import { charge, chargeTask, pausedTask, world } from "./world.js";
 
 afterEach(resetConfiguration);
@@ -36,7 +36,9 @@ describe("a call with a key", () => {
     await settle();
     const after = await queue.enqueue(Paused, charge, { uniqueKey });
 
-    expect(during.map(({ id, coalesced }) => ({ id, coalesced }))).toEqual(Array(5).fill({ id: first.id, coalesced: true }));
+    expect(during.map(({ id, coalesced }) => ({ id, coalesced }))).toEqual(
+      Array.from({ length: 5 }, () => ({ id: first.id, coalesced: true })),
+    );
     expect(after.coalesced).toBe(false);
     expect(after.id).not.toBe(first.id);
   });
@@ -196,9 +198,11 @@ describe("the key of a call", () => {
 
   test("is for a name that keys can hold: a minified or anonymous class is refused", async () => {
     const { queue } = world();
-    const anonymous = (() => class extends Task.with() { work(): void {} })(); // prettier-ignore
-    class e extends Task.with() { work(): void {} } // prettier-ignore
-    class Nul extends Task.with({ name: "a\0b" }) { work(): void {} } // prettier-ignore
-    for (const type of [anonymous, e, Nul]) expect(mistakeIn(await rejectionOf(queue.enqueue(type)))).toContain("Name the task");
+    const nameless = () => taskOf(() => undefined);
+    const [anonymous, e, nul] = [nameless(), nameless(), nameless()];
+    Object.defineProperty(anonymous, "name", { value: "" });
+    Object.defineProperty(e, "name", { value: "e" });
+    Object.defineProperty(nul, "name", { value: "a\0b" });
+    for (const type of [anonymous, e, nul]) expect(mistakeIn(await rejectionOf(queue.enqueue(type)))).toContain("Name the task");
   });
 });

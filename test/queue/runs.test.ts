@@ -262,7 +262,7 @@ function mortal(store: Store): { readonly store: Store; die(): void } {
     get: (target, key) => {
       const value: unknown = Reflect.get(target, key);
       if (typeof value !== "function") return value;
-      return (...args: unknown[]) => (dead ? new Promise(() => undefined) : Reflect.apply(value, target, args));
+      return (...args: unknown[]): unknown => (dead ? new Promise(() => undefined) : Reflect.apply(value, target, args));
     },
   });
   return { store: proxy, die: () => (dead = true) };

@@ -50,3 +50,22 @@ export function pausedTask() {
 }
 
 export const charge = { customerId: 42, amountCents: 1000 };
+
+/** One call of an engine on its way: `perform` makes it. */
+export type Interceptor = (method: string, perform: () => Promise<unknown>, args: readonly unknown[]) => Promise<unknown>;
+
+/** Engines whose calls all go through the function. */
+export function through(source: EngineSource, intercept: (engine: Engine) => Interceptor): EngineSource {
+  return (namespace) => {
+    const engine = source(namespace);
+    const interceptor = intercept(engine);
+    return new Proxy(engine, {
+      get: (target, method): unknown => {
+        const member: unknown = Reflect.get(target, method);
+        if (typeof member !== "function") return member;
+        return (...args: unknown[]): unknown =>
+          interceptor(String(method), () => Reflect.apply(member, target, args) as Promise<unknown>, args);
+      },
+    });
+  };
+}
