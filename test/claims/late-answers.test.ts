@@ -81,7 +81,9 @@ test("a renewal's refusal that comes late is heeded", async () => {
   const pause = new PausePoint();
   let reason: unknown;
   const Sample = taskOf(async (task) => {
-    task.signal.addEventListener("abort", () => (reason = task.signal.reason));
+    task.signal.addEventListener("abort", () => {
+      reason = task.signal.reason;
+    });
     await pause.pass();
   });
   idempotentBy(literal("key"), { ttl: 300, lease: 300 })(Sample);

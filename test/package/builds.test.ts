@@ -85,8 +85,7 @@ describe.each([
   test("minified by esbuild without its names, keeps them in its decorators or is told so", async () => {
     const answer = await printed(await bundled(`minified-${mode}`, { minify: true, keepNames: false }, legacy));
 
-    if (legacy) expect(answer).toMatchObject({ first: MISTAKE, second: MISTAKE, refund: "success" });
-    else expect(answer).toEqual(RIGHT);
+    expect(answer).toMatchObject(legacy ? { first: MISTAKE, second: MISTAKE, refund: "success" } : RIGHT);
   });
 
   test("built by Vite for the server", async () => {

@@ -3,7 +3,7 @@ import { LeaseLostError, literal, LockedError, lockWith, Task, type LockOptions 
 import { z } from "zod";
 import { operations } from "../idempotency/charge.js";
 import { onEachStore } from "../idempotency/world.js";
-import { deferred, ofName, PausePoint, recordEvents } from "../support/builders.js";
+import { deferred, ofName, PausePoint, recordEvents, succeedWith } from "../support/builders.js";
 
 const KEY = "cmdx:lock:Withdraw:w1";
 const INPUT = { walletId: "w1" };
@@ -90,7 +90,7 @@ onEachStore((world) => {
       ["throws", () => Promise.reject(new Error("declined"))],
       ["fails", (task) => task.fail("declined")],
       ["skips", (task) => task.skip("nothing to do")],
-      ["succeeds early", (task) => task.success()],
+      ["succeeds early", (task) => succeedWith(task)],
     ])("is freed when work %s", async (_name, work) => {
       const { Withdraw } = withdrawTask({}, work);
       await Withdraw.execute(INPUT);

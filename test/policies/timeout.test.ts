@@ -6,6 +6,7 @@ import {
   ofName,
   PausePoint,
   recordEvents,
+  succeedWith,
   taskOf,
   thrownBy,
   useManualClock,
@@ -138,7 +139,7 @@ describe("the deadline", () => {
     const pause = new PausePoint();
     const Late = taskOf(async (task) => {
       await pause.pass();
-      task.success("after all");
+      succeedWith(task, "after all");
     });
     timeout(1)(Late);
 

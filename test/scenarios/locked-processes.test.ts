@@ -10,7 +10,6 @@ const PROCESSES = LONG ? 8 : 4;
 const RUNS = LONG ? 2_000 : 100;
 const KILLS = LONG ? 40 : 4;
 const TTL_MS = 1_500;
-const KEY = "cmdx:lock:Withdraw:wallet";
 
 type Line =
   | { readonly kind: "enter"; readonly owner: string; readonly fence: number; readonly pid: number }
