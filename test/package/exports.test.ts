@@ -106,6 +106,7 @@ describe("the exports of the package", () => {
       "isTaskwrightError",
       "keyFor",
       "literal",
+      "lockWith",
       "match",
       "onComplete",
       "onFailed",
@@ -122,6 +123,7 @@ describe("the exports of the package", () => {
       "settings",
       "shutdown",
       "slots",
+      "timeout",
       "use",
     ]);
   });
@@ -171,6 +173,7 @@ describe("the exports of the package", () => {
       "KeyPart",
       "Listener",
       "Literal",
+      "LockOptions",
       "LogFields",
       "Logger",
       "MemoryStoreOptions",
