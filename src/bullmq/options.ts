@@ -74,7 +74,7 @@ export function settingsOf(options: BullmqOptions): Settings {
     connection,
     prefix: "prefix" in options ? options.prefix : undefined,
     schema: "schema" in options ? options.schema : undefined,
-    migrate: !("migrate" in options) || options.migrate !== false,
+    migrate: "migrate" in options ? (options.migrate ?? true) : true,
     timeLimitMs: toMs("timeLimit", timeLimit),
     leaseMs: toMs("lease", lease),
     stallCheckMs: toMs("stallCheck", stallCheck),

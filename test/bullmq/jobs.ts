@@ -10,7 +10,12 @@ const DEFAULTS: JobOptions = {
   keepMs: { completed: 600_000, dead: 600_000 },
 };
 
-export function jobOf({ id = randomUUID(), payload = "payload", key, ...options }: { id?: string; payload?: string; key?: string } & Partial<JobOptions> = {}): EngineJob {
+export function jobOf({
+  id = randomUUID(),
+  payload = "payload",
+  key,
+  ...options
+}: { id?: string; payload?: string; key?: string } & Partial<JobOptions> = {}): EngineJob {
   return { id, task: "Task", payload, ...(key !== undefined && { key }), options: { ...DEFAULTS, ...options } };
 }
 
@@ -19,7 +24,9 @@ export function namespaceOf(): string {
 }
 
 /** A handler that completes its jobs unless told otherwise, and keeps what it is told of trouble. */
-export function handlerOf(run: (attempt: Attempt) => Verdict | Promise<Verdict> = () => ({ kind: "completed", answer: "done" })): Handler & {
+export function handlerOf(
+  run: (attempt: Attempt) => Verdict | Promise<Verdict> = () => ({ kind: "completed", answer: "done" }),
+): Handler & {
   readonly troubles: Error[];
 } {
   const troubles: Error[] = [];
@@ -27,7 +34,11 @@ export function handlerOf(run: (attempt: Attempt) => Verdict | Promise<Verdict> 
 }
 
 /** Waits for what must come, and gives it. */
-export async function eventually<T>(what: string, look: () => T | undefined | false | Promise<T | undefined | false>, patienceMs = 30_000): Promise<T> {
+export async function eventually<T>(
+  what: string,
+  look: () => T | undefined | false | Promise<T | undefined | false>,
+  patienceMs = 30_000,
+): Promise<T> {
   const deadline = performance.now() + patienceMs;
   for (;;) {
     const found = await look();

@@ -62,7 +62,10 @@ describe.each(backends)("worker processes on %s", (_, provide, optionsOf) => {
     }
 
     const told: { id: string; attempt: number; ending: Ending }[] = [];
-    const handler = { ...handlerOf(), became: ({ id, attempt }: { id: string; attempt: number }, ending: Ending) => void told.push({ id, attempt, ending }) };
+    const handler = {
+      ...handlerOf(),
+      became: ({ id, attempt }: { id: string; attempt: number }, ending: Ending) => void told.push({ id, attempt, ending }),
+    };
     const worker = await engine.work(handler, { concurrency: 1 });
     const record = await engine.settled(job.id, { timeoutMs: 60_000 });
 

@@ -11,7 +11,11 @@ describe("the options of the BullMQ engine", () => {
     ["a word that is misspelt", { connection, timelimit: 5 }, 'bullmqEngine() has no option "timelimit"'],
     ["another backend", { connection, backend: "mysql" }, 'backend must be one of "redis", "postgres", got "mysql"'],
     ["the schema of another backend", { connection, schema: "jobs" }, 'bullmqEngine() with the backend "redis" has no option "schema"'],
-    ["the prefix of another backend", { connection, backend: "postgres", prefix: "x" }, 'with the backend "postgres" has no option "prefix"'],
+    [
+      "the prefix of another backend",
+      { connection, backend: "postgres", prefix: "x" },
+      'with the backend "postgres" has no option "prefix"',
+    ],
     ["a time that is none", { connection, lease: "soon" }, "lease must be a time greater than zero"],
     ["no time at all", { connection, timeLimit: 0 }, "timeLimit must be a time greater than zero"],
     ["a count that is none", { connection, maxStalls: -1 }, "maxStalls must be a whole number of 0 or more"],

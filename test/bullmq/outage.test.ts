@@ -51,7 +51,9 @@ describe.each(backends)("an engine that finds no %s", (name, optionsOf) => {
     const { error, ms } = await rejection(() => engine.enqueue([job]));
 
     expect(ms).toBeLessThan(2_000);
-    expect(error.message).toMatch(new RegExp(`^To enqueue Task failed: ${name} (did not answer within 400 ms|refused it) \\(.*ECONNREFUSED`));
+    expect(error.message).toMatch(
+      new RegExp(`^To enqueue Task failed: ${name} (did not answer within 400 ms|refused it) \\(.*ECONNREFUSED`),
+    );
     expect(error.message).toContain("To repeat it with the same ids is safe");
     expect(error.ids).toEqual([job.id]);
     expect(error.cause).toMatchObject({ code: "ECONNREFUSED" });
@@ -106,7 +108,8 @@ describe("an engine whose Redis hangs", () => {
       { concurrency: 5 },
     );
     for (const { id } of receipts) await engine.settled(id, { timeoutMs: 10_000 });
-    expect(ran.toSorted()).toEqual([jobs[0]?.id, jobs[1]?.id].toSorted());
+    expect(new Set(ran)).toEqual(new Set([jobs[0]?.id, jobs[1]?.id]));
+    expect(ran).toHaveLength(2);
     await worker.stop({ graceMs: 0 });
     await engine.close();
   });

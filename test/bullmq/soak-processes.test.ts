@@ -138,7 +138,8 @@ function faultsOf(enqueued: readonly Enqueued[], events: readonly BullEvent[]): 
   for (const [key, id] of live) faults.push(`${id} still has ${key}`);
   for (const { id, receipt } of enqueued) {
     const truth = resolved.get(id);
-    if (truth !== receipt.id || receipt.coalesced !== (truth !== id)) faults.push(`the receipt of ${id} says ${JSON.stringify(receipt)}, Redis ${truth}`);
+    if (truth !== receipt.id || receipt.coalesced !== (truth !== id))
+      faults.push(`the receipt of ${id} says ${JSON.stringify(receipt)}, Redis ${truth}`);
   }
   return faults;
 }

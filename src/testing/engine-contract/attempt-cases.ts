@@ -70,7 +70,10 @@ export const attemptCases: readonly EngineCase[] = [
         const times = worker.timesOf(id);
         const gaps = times.slice(1).map((time, at) => time - (times[at] ?? 0));
         bench.equal(gaps.length, waits.length);
-        bench.holds(gaps.every((gap, at) => gap >= (waits[at] ?? 0) - SLACK_MS), `waits of ${gaps.join(", ")} ms are at least ${waits.join(", ")}`);
+        bench.holds(
+          gaps.every((gap, at) => gap >= (waits[at] ?? 0) - SLACK_MS),
+          `waits of ${gaps.join(", ")} ms are at least ${waits.join(", ")}`,
+        );
         const told = worker.endingsOf(id).flatMap((ending) => (ending.state === "pending" ? [ending.delayMs] : []));
         bench.equal(told, [...waits]);
       }

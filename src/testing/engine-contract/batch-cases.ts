@@ -98,7 +98,9 @@ export const batchCases: readonly EngineCase[] = [
       const job = await bench.enqueued({ key: "k1" });
       await bench.becomes(job.id, "completed");
       await bench.enqueue(job);
-      const jobs = ["k1", "k2", "k1", undefined].map((key) => bench.job({ ...(key !== undefined && { key }), options: { delayMs: 60_000 } }));
+      const jobs = ["k1", "k2", "k1", undefined].map((key) =>
+        bench.job({ ...(key !== undefined && { key }), options: { delayMs: 60_000 } }),
+      );
       const receipts = await bench.engine.enqueue(jobs);
       bench.equal(
         receipts,

@@ -9,7 +9,16 @@ export const cancelCases: readonly EngineCase[] = [
         bench.equal(await bench.engine.cancel(id), "cancelled");
         const record = await bench.engine.get(id);
         bench.equal(
-          [record?.id, record?.task, record?.state, record?.payload, record?.key, record?.options, record?.attempts, typeof record?.endedAt],
+          [
+            record?.id,
+            record?.task,
+            record?.state,
+            record?.payload,
+            record?.key,
+            record?.options,
+            record?.attempts,
+            typeof record?.endedAt,
+          ],
           [id, "Task", "cancelled", payload, key, options, 0, "number"],
         );
       }

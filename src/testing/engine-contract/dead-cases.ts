@@ -5,7 +5,8 @@ export const deadCases: readonly EngineCase[] = [
     name: "dead jobs are listed, the latest first, page by page",
     async run(bench) {
       const ids = await died(bench, 5);
-      const list = async (limit: number, offset: number): Promise<string[]> => (await bench.engine.dead({ limit, offset })).map(({ id }) => id);
+      const list = async (limit: number, offset: number): Promise<string[]> =>
+        (await bench.engine.dead({ limit, offset })).map(({ id }) => id);
       const latestFirst = ids.toReversed();
       bench.equal(await list(10, 0), latestFirst);
       bench.equal(await list(2, 0), latestFirst.slice(0, 2));

@@ -100,7 +100,13 @@ async function runCase(engineCase: EngineCase, under: EngineUnderTest, equal: ty
     opened.push(engine);
     return engine;
   };
-  const bench = new EngineBench({ open: (namespace) => open(source, namespace), openPeer: (namespace) => open(peer, namespace), clock, patienceMs, equal });
+  const bench = new EngineBench({
+    open: (namespace) => open(source, namespace),
+    openPeer: (namespace) => open(peer, namespace),
+    clock,
+    patienceMs,
+    equal,
+  });
   try {
     await engineCase.run(bench);
   } finally {

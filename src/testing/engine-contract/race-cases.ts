@@ -74,7 +74,10 @@ export const raceCases: readonly EngineCase[] = [
       const kept = receipts.filter(({ coalesced }) => !coalesced).map(({ id }) => id);
       for (const id of kept) await bench.eventually("the end of every job", async () => (await bench.engine.get(id))?.endedAt);
       bench.equal(overlaps, 0);
-      bench.equal(receipts.filter(({ id }) => !kept.includes(id)), []);
+      bench.equal(
+        receipts.filter(({ id }) => !kept.includes(id)),
+        [],
+      );
       for (const key of keys) bench.equal(await bench.engine.holder(key), undefined);
     },
   },
@@ -90,6 +93,12 @@ function oneKept(bench: EngineBench, jobs: readonly EngineJob[], receipts: reado
   const winners = receipts.filter(({ coalesced }) => !coalesced);
   bench.equal(winners.length, 1);
   const [winner] = winners;
-  bench.holds(jobs.some(({ id }) => id === winner?.id), "the one that was kept has the id of one of the jobs");
-  bench.holds(receipts.every(({ id }) => id === winner?.id), "all receipts name the job that was kept");
+  bench.holds(
+    jobs.some(({ id }) => id === winner?.id),
+    "the one that was kept has the id of one of the jobs",
+  );
+  bench.holds(
+    receipts.every(({ id }) => id === winner?.id),
+    "all receipts name the job that was kept",
+  );
 }

@@ -2,7 +2,15 @@
 import { bullmqEngine } from "taskwright/bullmq";
 
 /** @type {import("../worker-process.js").Conduct} */
-const { engine: options, namespace, concurrency, workMs = 0, failsOneIn = 0, until = false, hangs = false } = JSON.parse(process.argv[2] ?? "");
+const {
+  engine: options,
+  namespace,
+  concurrency,
+  workMs = 0,
+  failsOneIn = 0,
+  until = false,
+  hangs = false,
+} = JSON.parse(process.argv[2] ?? "");
 const engine = bullmqEngine(options)(namespace);
 const tell = (/** @type {object} */ message) => process.send?.(message);
 const pause = (/** @type {number} */ ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -29,9 +37,11 @@ const worker = await engine.work(
   },
   { concurrency },
 );
-process.on("message", async () => {
+process.once("message", () => void end());
+tell({ ready: true });
+
+async function end() {
   await worker.stop({ graceMs: 5_000 });
   await engine.close();
   process.disconnect();
-});
-tell({ ready: true });
+}
