@@ -45,7 +45,7 @@ function timeOfCall(input: unknown, now: number): string | undefined {
     const value = values[at];
     const time = timeIn(value);
     if (time !== undefined && Math.abs(now - time.ms) < NEAR_MS) return time.what;
-    if (typeof value === "object" && value !== null && !ArrayBuffer.isView(value)) values.push(...(Object.values(value) as unknown[]));
+    if (typeof value === "object" && value !== null && !ArrayBuffer.isView(value)) addFields(values, value);
   }
   return undefined;
 }
@@ -57,4 +57,8 @@ function timeIn(value: unknown): { readonly ms: number; readonly what: string } 
   const [, high, low] = UUID_V7.exec(value) ?? [];
   if (high !== undefined && low !== undefined) return { ms: Number.parseInt(high + low, 16), what: "a UUID of the time of the call" };
   return /^\d{4}-\d\d-\d\dT/.test(value) ? { ms: Date.parse(value), what: "the time of the call" } : undefined;
+}
+
+function addFields(values: unknown[], of: object): void {
+  for (const key of Object.keys(of)) values.push(Reflect.get(of, key));
 }

@@ -73,7 +73,8 @@ function checkNamespace(namespace: unknown): string {
 
 function checkParts(option: string, parts: unknown, methods: readonly string[]): void {
   if (!Array.isArray(parts)) throw new DefinitionError(`new Queue(): ${option} must be an array, got ${describe(parts)}.`);
-  for (const part of parts as readonly unknown[]) {
+  const given: readonly unknown[] = parts;
+  for (const part of given) {
     const has = (name: string): boolean => typeof part === "object" && part !== null && typeof Reflect.get(part, name) === "function";
     const isNamed = typeof part === "object" && part !== null && typeof Reflect.get(part, "name") === "string";
     if (!isNamed || !methods.every(has))

@@ -40,11 +40,11 @@ export function graceOf({ grace = 30 }: StopOptions): number {
 
 /** @throws {DefinitionError} unless they are tasks that can run, with names of their own. */
 export function tasksByName(tasks: readonly TaskClass[]): ReadonlyMap<string, TaskClass> {
-  if (!Array.isArray(tasks) || tasks.length === 0) {
+  if (!isList(tasks)) {
     throw new DefinitionError(`queue.work() takes an array of tasks, got ${describe(tasks)}: queue.work([ChargeCustomer]).`);
   }
   const byName = new Map<string, TaskClass>();
-  for (const type of tasks as readonly TaskClass[]) {
+  for (const type of tasks) {
     planOf(type);
     const name = keyNameOf(type);
     const other = byName.get(name);
@@ -56,4 +56,9 @@ export function tasksByName(tasks: readonly TaskClass[]): ReadonlyMap<string, Ta
     byName.set(name, type);
   }
   return byName;
+}
+
+/** People who write JavaScript give what they like. */
+function isList(tasks: unknown): boolean {
+  return Array.isArray(tasks) && tasks.length > 0;
 }

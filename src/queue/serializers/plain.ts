@@ -59,8 +59,8 @@ function copyFields(value: object, rules: Rules, path: readonly PropertyKey[], a
 }
 
 function classOf(value: object): string {
-  const { constructor } = value;
-  return typeof constructor === "function" && constructor.name !== "" ? constructor.name : "a class";
+  const maker: unknown = value.constructor;
+  return typeof maker === "function" && maker.name !== "" ? maker.name : "a class";
 }
 
 function refusal({ name }: Rules, path: readonly PropertyKey[], what: string): UnserializableError {
