@@ -20,6 +20,9 @@ const once = [
   "test/contracts/engine-*.test.ts",
   "test/bullmq/**/*.test.ts",
 ];
+/** Runs once, too: every schedule of the claim protocol, on copies of the sources. */
+const proof = ["test/proof/**/*.test.ts"];
+const others = [...once, ...proof];
 
 export default defineConfig({
   resolve: { alias },
@@ -27,13 +30,14 @@ export default defineConfig({
     testTimeout: 20_000,
     maxWorkers: 2,
     projects: [
-      { extends: true, test: { name: "standard", include: ["test/**/*.test.ts"], exclude: once } },
+      { extends: true, test: { name: "standard", include: ["test/**/*.test.ts"], exclude: others } },
       {
         extends: true,
         esbuild: { tsconfigRaw: { compilerOptions: { experimentalDecorators: true } } },
-        test: { name: "legacy", include: ["test/**/*.test.ts"], exclude: once },
+        test: { name: "legacy", include: ["test/**/*.test.ts"], exclude: others },
       },
       { extends: true, test: { name: "package", include: once, globalSetup: "test/support/build-package.ts", testTimeout: 180_000 } },
+      { extends: true, test: { name: "proof", include: proof, testTimeout: 120_000 } },
     ],
   },
 });

@@ -1,0 +1,2 @@
+/** `npm run prove` asks for the long versions. */
+export const isLong: boolean = process.env["TASKWRIGHT_PROVE"] === "long";

@@ -1,0 +1,108 @@
+import type { Result, Task } from "taskwright";
+import type { Process } from "./process.js";
+import type { CallerPlan, Ending } from "./scenario.js";
+import { Declined, type Program } from "./program.js";
+
+/** The attempt that is under way, and the ways to end it. */
+interface Attempt {
+  succeed(output: { by: string }): void;
+  fail(error: unknown): void;
+  readonly task: Task;
+}
+
+/** One call of `execute`, from before it is made until its answer. */
+export class Caller {
+  readonly name: string;
+  readonly process: Process;
+  readonly plan: CallerPlan;
+  readonly #program: Program;
+  runId: string | undefined;
+  state: "waiting" | "running" | "ended" = "waiting";
+  result: Result | undefined;
+  /** What `execute` rejected with, which it must not. */
+  rejection: unknown;
+  endedAt = 0;
+  attempts = 0;
+  attempt: Attempt | undefined;
+  /** Did the last attempt fail with another one to come? */
+  resting = false;
+  /** The last attempt's ending. */
+  ending: Ending | undefined;
+  signal: AbortSignal | undefined;
+  /** Somebody else has freed its slot in its name. It cannot know before it asks the store again. */
+  robbed = false;
+  /** The store's failures that it was told of, by operation. */
+  readonly storeErrors = new Set<string>();
+
+  constructor(name: string, process: Process, plan: CallerPlan, program: Program) {
+    this.name = name;
+    this.process = process;
+    this.plan = plan;
+    this.#program = program;
+  }
+
+  /** Is `work` under way, or bound to go on after a pause, without having been told to stop? */
+  get atWork(): boolean {
+    return (this.attempt !== undefined || this.resting) && this.signal?.aborted !== true && this.state === "running";
+  }
+
+  /** The endings that may be chosen for the attempt that is under way. */
+  get endings(): readonly Ending[] {
+    const { attempts = [["success"]] } = this.plan;
+    return attempts[Math.min(this.attempts, attempts.length) - 1] ?? [];
+  }
+
+  start(): void {
+    this.state = "running";
+    this.process.note(`start ${this.name}`);
+    this.#program.execute(this).then(
+      (result) => this.#end(result, undefined),
+      (rejection: unknown) => this.#end(undefined, rejection),
+    );
+  }
+
+  /** `work` of the task. Every attempt stops here until it is told how to end. */
+  work(task: Task): Promise<{ by: string }> {
+    this.attempts += 1;
+    this.signal = task.signal;
+    this.resting = false;
+    this.process.world.onAttempt(this);
+    return new Promise((resolve, reject) => {
+      this.attempt = { succeed: resolve, fail: reject, task };
+      if (this.plan.listens === true) task.signal.addEventListener("abort", () => this.#stop(task.signal.reason), { once: true });
+    });
+  }
+
+  endAttempt(ending: Ending): void {
+    const { attempt } = this;
+    if (attempt === undefined) return;
+    this.process.note(`${this.name} ${ending}`);
+    this.attempt = undefined;
+    this.ending = ending;
+    this.resting = ending === "failure" && this.attempts <= (this.process.world.scenario.retries?.limit ?? 0);
+    if (ending === "success") attempt.succeed({ by: this.name });
+    else attempt.fail(ending === "failure" ? new Declined() : haltOf(attempt.task));
+  }
+
+  #stop(reason: unknown): void {
+    this.attempt?.fail(reason);
+    this.attempt = undefined;
+    this.ending = "failure";
+  }
+
+  #end(result: Result | undefined, rejection: unknown): void {
+    this.state = "ended";
+    this.endedAt = this.process.world.now;
+    this.resting = false;
+    this.result = result;
+    this.rejection = rejection;
+  }
+}
+
+function haltOf(task: Task): unknown {
+  try {
+    return task.skip("nothing to do");
+  } catch (halt) {
+    return halt;
+  }
+}

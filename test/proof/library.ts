@@ -1,0 +1,93 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import ts from "typescript-6"; // TypeScript 7 has no programming interface yet
+import { readSources } from "../support/module-graph.js";
+
+/** One exact replacement in one source file. */
+export interface Change {
+  /** A path below `src`. */
+  readonly file: string;
+  /** Must be there exactly once. */
+  readonly find: string;
+  readonly replace: string;
+}
+
+/** A copy of the library with module state of its own, as every process has one. */
+export interface Library {
+  readonly api: typeof import("taskwright");
+  /** The configuration itself: setting a clock or a store on it composes no plan anew. */
+  configuration(): import("taskwright").Configuration;
+  /** Forgets the claims and waits of a schedule that was left half-way, and that a shutdown took place. */
+  forget(): void;
+}
+
+/** What is changed in every copy: chance stands still, a waiting run looks seldom, and what a schedule leaves behind can be cleared. */
+const SEAMS: readonly Change[] = [
+  { file: "support/random.ts", find: "= Math.random;", replace: "= () => 0.5;" },
+  { file: "claims/waiting.ts", find: "const FIRST_PAUSE_MS = 20;", replace: "const FIRST_PAUSE_MS = 1_000;" },
+  { file: "claims/shutdown.ts", find: "const held = new Set", replace: "export const held = new Set" },
+  { file: "claims/waiting.ts", find: "const waiters = new Map", replace: "export const waiters = new Map" },
+];
+
+/** What a run needs: not the queues, not the stores of other processes, not what is for tests. */
+const sources = new Map([...readSources("src")].filter(([path]) => !/^(bullmq|queue|redis|stores\/redis|testing|adapters)\//.test(path)));
+const compiled = new Map<string, string>();
+let folder: string | undefined;
+let copies = 0;
+
+/** Loads one more copy of the sources, with these changes. */
+export async function loadLibrary(changes: readonly Change[] = []): Promise<Library> {
+  const root = join(cacheFolder(), String((copies += 1)));
+  for (const [path, text] of changed(sources, [...SEAMS, ...changes])) {
+    const target = join(root, path.replace(/\.ts$/, ".js"));
+    mkdirSync(dirname(target), { recursive: true });
+    writeFileSync(target, compile(text));
+  }
+  const load = async <T>(path: string): Promise<T> => (await import(/* @vite-ignore */ pathToFileURL(join(root, path)).href)) as T; // what stands at that path
+  const api = await load<typeof import("taskwright")>("index.js");
+  const configuration = await load<typeof import("../../src/task/configuration.js")>("task/configuration.js");
+  const shutdown = await load<{ readonly held: Set<unknown> }>("claims/shutdown.js");
+  const waiting = await load<{ readonly waiters: Map<string, unknown> }>("claims/waiting.js");
+  return {
+    api,
+    configuration: () => configuration.configuration,
+    forget: () => {
+      shutdown.held.clear();
+      waiting.waiters.clear();
+      api.resume();
+    },
+  };
+}
+
+/** @throws when a change does not fit exactly once: then it would not show what it is meant to show. */
+function changed(files: ReadonlyMap<string, string>, changes: readonly Change[]): Map<string, string> {
+  const result = new Map(files);
+  for (const { file, find, replace } of changes) {
+    const parts = (result.get(file) ?? "").split(find);
+    if (parts.length !== 2) throw new Error(`src/${file} has ${parts.length - 1} places that read ${JSON.stringify(find)}, and one is needed`);
+    result.set(file, parts.join(replace));
+  }
+  return result;
+}
+
+function compile(text: string): string {
+  let code = compiled.get(text);
+  if (code === undefined) {
+    const compilerOptions = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022, verbatimModuleSyntax: true };
+    code = ts.transpileModule(text, { compilerOptions }).outputText;
+    compiled.set(text, code);
+  }
+  return code;
+}
+
+/** Below `node_modules`, where the copies find what the library imports, and the test runner lets them be. */
+function cacheFolder(): string {
+  if (folder === undefined) {
+    mkdirSync("node_modules/.cache", { recursive: true });
+    const made = mkdtempSync("node_modules/.cache/proof-");
+    process.once("exit", () => rmSync(made, { recursive: true, force: true }));
+    folder = made;
+  }
+  return folder;
+}

@@ -1,0 +1,124 @@
+import type { Change } from "./library.js";
+import type { Invariant } from "./ledger.js";
+
+/** One way to break the protocol, and the scenario and the invariants that must show it. */
+export interface Mutation {
+  readonly name: string;
+  readonly changes: readonly Change[];
+  readonly scenario: string;
+  /** Any of these may be the first to fail. */
+  readonly caughtBy: readonly Invariant[];
+}
+
+const OWNER: readonly Invariant[] = ["nobody but the owner changes a slot", "a stale write is refused"];
+
+export const mutations: readonly Mutation[] = [
+  {
+    name: "a completion is written without asking who holds the slot",
+    changes: [{ file: "stores/memory.ts", find: "|| (xx && owner !== undefined && held.owner !== owner)", replace: "" }],
+    scenario: "an event loop that stands still for longer than a lease",
+    caughtBy: OWNER,
+  },
+  {
+    name: "a release is made without asking who holds the slot",
+    changes: [{ file: "stores/memory.ts", find: "|| (owner !== undefined && slot.owner !== owner)) return NO", replace: ") return NO" }],
+    scenario: "late calls of an owner whose time is over",
+    caughtBy: OWNER,
+  },
+  {
+    name: "a renewal does not ask who holds the slot",
+    changes: [{ file: "stores/memory.ts", find: "|| slot.owner !== owner) return NO", replace: ") return NO" }],
+    scenario: "an event loop that stands still for longer than a lease",
+    caughtBy: OWNER,
+  },
+  {
+    name: "a duplicate releases the slot",
+    changes: [
+      {
+        file: "claims/acquire.ts",
+        find: `if (verdict !== "wait") return { outcome: verdict };`,
+        replace: `if (verdict !== "wait") { await asking.store.delete(asking.key); return { outcome: verdict }; }`,
+      },
+    ],
+    scenario: "two callers, duplicates are skipped",
+    caughtBy: OWNER,
+  },
+  {
+    name: "a run completes after the loss of its lease",
+    changes: [{ file: "claims/lease.ts", find: "{ ttlMs, xx: true, owner }", replace: "{ ttlMs }" }],
+    scenario: "an event loop that stands still for longer than a lease",
+    caughtBy: OWNER,
+  },
+  {
+    name: "a run goes on without a claim when the entry has vanished",
+    changes: [
+      {
+        file: "claims/acquire.ts",
+        find: "if (answer.held === undefined) {",
+        replace: "if (answer.held === undefined) { return { ok: true, fence: 0, claimedAt: run.clock.now() };",
+      },
+    ],
+    scenario: "a store that looks in a second step at what a claim lost to",
+    caughtBy: ["an attempt begins under a live claim"],
+  },
+  {
+    name: "the claim is released between attempts",
+    changes: [{ file: "task/layer.ts", find: `  "idempotency",\n`, replace: `  "retry",\n  "idempotency",\n` }],
+    scenario: "retries inside the claim",
+    caughtBy: ["a run at work holds the slot", "the answer is true"],
+  },
+  {
+    name: "the lease is counted from the answer and not from the call",
+    changes: [{ file: "claims/asking.ts", find: "fence: answer.fence, claimedAt }", replace: "fence: answer.fence, claimedAt: clock.now() }" }],
+    scenario: "late calls of an owner whose time is over",
+    caughtBy: ["a run at work holds the slot"],
+  },
+  {
+    name: "a grant is taken however late it is seen",
+    changes: [{ file: "claims/asking.ts", find: "if (answer.ok && clock.now() - claimedAt >= this.#limitMs)", replace: "if (false)" }],
+    scenario: "two callers, duplicates are skipped",
+    caughtBy: ["an attempt begins under a live claim"],
+  },
+  {
+    name: "a loss is not told to the work",
+    changes: [{ file: "claims/acquire.ts", find: "run.scope.abort(error);", replace: "" }],
+    scenario: "renewals that fail, and work that listens to its signal",
+    caughtBy: ["a run at work holds the slot"],
+  },
+  {
+    name: "a refused renewal is taken for a granted one",
+    changes: [{ file: "claims/lease.ts", find: `if (!renewed && !this.#concluding) return this.lose("refused");`, replace: "" }],
+    scenario: "an operator frees the slot",
+    caughtBy: ["a refused renewal stops the run"],
+  },
+  {
+    name: "renewals go on after the end of a run",
+    changes: [{ file: "idempotency/conclude.ts", find: "      lease.stopRenewing();\n      return announce", replace: "      return announce" }],
+    scenario: "two callers, duplicates are skipped",
+    caughtBy: ["a run that has ended renews nothing"],
+  },
+  {
+    name: "a lost answer to a completion counts as a loss of the lease",
+    changes: [
+      {
+        file: "idempotency/conclude.ts",
+        find: "if (!answer.ok && !((unsure || lease.remainingMs > 0) && isOwnCompletion(run, answer.held)))",
+        replace: "if (!answer.ok)",
+      },
+    ],
+    scenario: "answers that are lost",
+    caughtBy: ["the answer is true"],
+  },
+  {
+    name: "a failed completion frees the slot",
+    changes: [
+      {
+        file: "idempotency/conclude.ts",
+        find: "unsure = true;",
+        replace: "unsure = true; return release(run, identity, lease, 'failed');",
+      },
+    ],
+    scenario: "answers that are lost",
+    caughtBy: ["no second success within retention", "a stale write is refused"],
+  },
+];

@@ -1,0 +1,181 @@
+import { LEASE_MS, TTL_MS, type CallerPlan, type Scenario } from "./scenario.js";
+
+const OPTIONS = { ttl: `${TTL_MS}ms`, lease: `${LEASE_MS}ms` } as const;
+const WAITING = { ...OPTIONS, onDuplicate: { processing: "wait", completed: "fail" }, waitFor: 8 } as const;
+
+const CALLS = ["fail-before", "fail-after", "slow", "late", "lost"] as const;
+const PROCESSES = ["crash", "block"] as const;
+const ALL = [...CALLS, "two-steps", ...PROCESSES] as const;
+
+const PLAIN: CallerPlan = {};
+const ANY_END: CallerPlan = { attempts: [["success", "failure", "halt"]] };
+
+/** Two and three callers of one key, in ways that cover the protocol. */
+export const scenarios: readonly Scenario[] = [
+  {
+    name: "two callers, duplicates are skipped",
+    options: OPTIONS,
+    callers: [PLAIN, PLAIN],
+    faults: ALL,
+    quick: { depth: 9, faults: 1 },
+    long: { depth: 12, faults: 2 },
+  },
+  {
+    name: "two callers, duplicates wait",
+    options: WAITING,
+    callers: [PLAIN, PLAIN],
+    faults: ALL,
+    quick: { depth: 9, faults: 1 },
+    long: { depth: 12, faults: 2 },
+  },
+  {
+    name: "two callers, duplicates replay",
+    options: { ...OPTIONS, onDuplicate: "replay", waitFor: 8 },
+    callers: [PLAIN, PLAIN],
+    faults: ALL,
+    quick: { depth: 9, faults: 1 },
+    long: { depth: 12, faults: 2 },
+  },
+  {
+    name: "the owner succeeds, fails or halts, and duplicates wait",
+    options: WAITING,
+    callers: [ANY_END, PLAIN],
+    faults: CALLS,
+    quick: { depth: 8, faults: 1 },
+    long: { depth: 11, faults: 2 },
+  },
+  {
+    name: "retries inside the claim",
+    options: OPTIONS,
+    callers: [{ attempts: [["failure"], ["success", "failure"]] }, PLAIN],
+    retries: { limit: 1, delayMs: 400 },
+    faults: ALL,
+    quick: { depth: 9, faults: 1 },
+    long: { depth: 12, faults: 2 },
+  },
+  {
+    name: "retries at once, and an event loop that stands still",
+    options: OPTIONS,
+    callers: [{ attempts: [["failure"], ["success"]] }, PLAIN],
+    retries: { limit: 1, delayMs: 0 },
+    faults: PROCESSES,
+    quick: { depth: 11, faults: 1 },
+    long: { depth: 16, faults: 2 },
+  },
+  {
+    name: "a crash of the owner, and a takeover once its lease is over",
+    options: WAITING,
+    callers: [ANY_END, PLAIN],
+    faults: ["crash"],
+    quick: { depth: 11, faults: 1 },
+    long: { depth: 17, faults: 2 },
+  },
+  {
+    name: "an event loop that stands still for longer than a lease",
+    options: OPTIONS,
+    callers: [PLAIN, PLAIN],
+    faults: ["block"],
+    quick: { depth: 12, faults: 1 },
+    long: { depth: 18, faults: 2 },
+  },
+  {
+    name: "late calls of an owner whose time is over",
+    options: OPTIONS,
+    callers: [ANY_END, PLAIN],
+    faults: ["slow", "late"],
+    quick: { depth: 10, faults: 1 },
+    long: { depth: 14, faults: 2 },
+  },
+  {
+    name: "answers that are lost",
+    options: OPTIONS,
+    callers: [ANY_END, PLAIN],
+    faults: ["fail-after", "lost"],
+    quick: { depth: 10, faults: 1 },
+    long: { depth: 13, faults: 3 },
+  },
+  {
+    name: "renewals that fail, and work that listens to its signal",
+    options: OPTIONS,
+    callers: [{ listens: true }, PLAIN],
+    faults: ["fail-before", "lost"],
+    quick: { depth: 11, faults: 2 },
+    long: { depth: 16, faults: 4 },
+  },
+  {
+    name: "a store that looks in a second step at what a claim lost to",
+    options: OPTIONS,
+    callers: [ANY_END, PLAIN],
+    faults: ["two-steps", "crash"],
+    quick: { depth: 10, faults: 1 },
+    long: { depth: 15, faults: 2 },
+  },
+  {
+    name: "an operator frees the slot",
+    options: OPTIONS,
+    callers: [PLAIN, PLAIN],
+    operator: true,
+    faults: CALLS,
+    quick: { depth: 9, faults: 0 },
+    long: { depth: 12, faults: 1 },
+  },
+  {
+    name: "a shutdown of the owner's process",
+    options: WAITING,
+    callers: [ANY_END, PLAIN],
+    shutdown: 0,
+    faults: CALLS,
+    quick: { depth: 9, faults: 0 },
+    long: { depth: 12, faults: 1 },
+  },
+  {
+    name: "two callers in one process, and its shutdown",
+    options: WAITING,
+    callers: [{ process: 0 }, { process: 0 }],
+    shutdown: 0,
+    faults: ALL,
+    quick: { depth: 9, faults: 0 },
+    long: { depth: 12, faults: 1 },
+  },
+  {
+    name: "a run that hangs for longer than maxHold",
+    options: { ...OPTIONS, maxHold: `${LEASE_MS}ms` },
+    callers: [PLAIN, PLAIN],
+    faults: ["slow"],
+    quick: { depth: 11, faults: 1 },
+    long: { depth: 16, faults: 2 },
+  },
+  {
+    name: "an owner whose clock is slow by a hundredth",
+    options: OPTIONS,
+    callers: [PLAIN, PLAIN],
+    rates: [0.99, 1],
+    faults: ["slow", "late", "fail-before"],
+    quick: { depth: 9, faults: 1 },
+    long: { depth: 13, faults: 2 },
+  },
+  {
+    name: "another request under the same key",
+    options: { ...WAITING, fingerprint: true },
+    callers: [ANY_END, { amount: 2 }],
+    faults: CALLS,
+    quick: { depth: 8, faults: 1 },
+    long: { depth: 11, faults: 2 },
+  },
+  {
+    name: "three callers, duplicates are skipped",
+    options: OPTIONS,
+    callers: [ANY_END, PLAIN, PLAIN],
+    faults: ALL,
+    quick: { depth: 9, faults: 0 },
+    long: { depth: 10, faults: 1 },
+  },
+  {
+    name: "three callers, duplicates wait",
+    options: WAITING,
+    callers: [ANY_END, PLAIN, PLAIN],
+    faults: ["crash"],
+    quick: { depth: 9, faults: 0 },
+    long: { depth: 12, faults: 1 },
+  },
+];
