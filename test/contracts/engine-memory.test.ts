@@ -1,7 +1,7 @@
 import { configure, resetConfiguration } from "taskwright";
+import { memoryEngine } from "taskwright/queue";
 import { engineContract, ManualClock } from "taskwright/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { memoryEngine } from "../../src/queue/engines/memory/engine.js";
 
 describe("the memory engine", () => {
   describe("by a clock moved by hand", () => {
