@@ -218,4 +218,64 @@ describe("the exports of the package", () => {
       "TelemetryEvent",
     ]);
   });
+
+  test("of the queue are these values", () => {
+    expect(namesOf("queue/index.ts").values).toEqual([
+      "KeyMismatchError",
+      "NoResultError",
+      "Queue",
+      "QueueClosedError",
+      "QueueUnavailableError",
+      "UnserializableError",
+      "aesGcm",
+      "autoKey",
+      "cborSerializer",
+      "gzip",
+      "inlineEngine",
+      "jsonSerializer",
+      "memoryEngine",
+      "queued",
+    ]);
+  });
+
+  test("of the queue are these types", () => {
+    expect(namesOf("queue/index.ts").types).toEqual([
+      "AesGcmOptions",
+      "Attempt",
+      "BatchEntry",
+      "CancelAnswer",
+      "Codec",
+      "Ending",
+      "Engine",
+      "EngineCapabilities",
+      "EngineJob",
+      "EngineSchedule",
+      "EngineSource",
+      "EngineWorker",
+      "EnqueueArguments",
+      "EnqueueOptions",
+      "GzipOptions",
+      "Handler",
+      "Job",
+      "JobHandle",
+      "JobOptions",
+      "JobRecord",
+      "JobRef",
+      "JobSettings",
+      "JobState",
+      "JsonOptions",
+      "KeyOptions",
+      "QueueOptions",
+      "QueuedOptions",
+      "Receipt",
+      "ResultOptions",
+      "Schedule",
+      "ScheduleOptions",
+      "Serializer",
+      "StopOptions",
+      "Verdict",
+      "WorkOptions",
+      "Worker",
+    ]);
+  });
 });

@@ -107,6 +107,12 @@ describe("the imports of src", () => {
     expect(reachable("bullmq/index.ts")).toContain("bullmq");
   });
 
+  test("lead from the main entry to no part of the queue, and to nothing that only the queue needs", () => {
+    const reached = new Set(["index.ts"]);
+    for (const from of reached) edges.filter((edge) => edge.from === from).forEach(({ to }) => reached.add(to));
+    expect([...reached].filter((to) => to.startsWith("queue/") || ["p-queue", "cborg", "croner", "bullmq"].includes(to))).toEqual([]);
+  });
+
   test("need every exception that is made for them", () => {
     const used = TYPE_EXCEPTIONS.filter(({ from, to }) => edges.some((edge) => edge.from === from && edge.to === to));
     expect(used).toEqual(TYPE_EXCEPTIONS);
