@@ -17,13 +17,11 @@ export type Resolver =
   | { readonly kind: "literal"; readonly text: string }
   | { readonly kind: "function"; readonly call: ResolverFunction<never> };
 
-/** What a key can be made of, as a person writes it: the name of an input field, an array of names, a literal, a function of the task, or an object with `call(task)`. */
-export type ResolverForm<T extends Task, Field extends string> =
-  | Field
-  | readonly Field[]
-  | Literal
-  | ResolverFunction<T>
-  | { call(task: T): Segment | Promise<Segment> };
+/** A resolver that is an object. Functions have a `call` as well, which takes anything; their `apply` tells them apart. */
+export interface CallsFor<T extends Task> {
+  call(task: T): Segment | Promise<Segment>;
+  readonly apply?: never;
+}
 
 /** A text to be used as it stands, as opposed to the name of a field. Made by {@link literal}. */
 export interface Literal {

@@ -1,7 +1,6 @@
 import { keyedChange } from "../claims/keyed-policy.js";
 import { DefinitionError } from "../errors.js";
-import type { Segment } from "../claims/key.js";
-import { checkFields, type FieldsDecorator, type Literal, type ResolverFunction } from "../claims/resolver.js";
+import { checkFields, type CallsFor, type FieldsDecorator, type Literal, type ResolverFunction } from "../claims/resolver.js";
 import type { TaskClass } from "../task/contract.js";
 import { contractFeature } from "../task/contract-feature.js";
 import type { LayerFeature, RankedLayer } from "../task/layer.js";
@@ -70,10 +69,8 @@ export function idempotentBy<const Field extends string, T extends Task = Task>(
   options?: IdempotencyOptions<T>,
 ): FieldsDecorator<Field, T>;
 export function idempotentBy<T extends Task = Task>(resolver: Literal, options?: IdempotencyOptions<T>): TaskDecorator<T>;
-export function idempotentBy<T extends Task = Task>(
-  resolver: ResolverFunction<T> | { call(task: T): Segment | Promise<Segment> },
-  options?: IdempotencyOptions<T>,
-): TaskDecorator<T>;
+export function idempotentBy<T extends Task = Task>(resolver: ResolverFunction<T>, options?: IdempotencyOptions<T>): TaskDecorator<T>;
+export function idempotentBy<T extends Task = Task>(resolver: CallsFor<T>, options?: IdempotencyOptions<T>): TaskDecorator<T>;
 export function idempotentBy<T extends Task = Task>(options: IdempotencyOptions<T> | false): TaskDecorator<T>;
 export function idempotentBy(resolver: unknown, options?: IdempotencyOptions<never>): (target: TaskType, context?: unknown) => void {
   const change = keyedChange("@idempotentBy()", resolver, options, parseOptions);

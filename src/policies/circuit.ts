@@ -146,7 +146,7 @@ export class Circuit {
     this.#openings += 1;
     this.lastError = error;
     // Whoever listens belongs to the run that failed, wherever cockatiel comes to tell of it.
-    insideRun(run, () => announce(run, "circuit_opened")?.({ circuit: this.name, halfOpenAfterMs: this.rule.coolOffMs, error }));
+    insideRun(run, () => announce(run, "circuit_opened")?.({ circuit: this.name, coolOffMs: this.rule.coolOffMs, error }));
   }
 
   #isProbing(run: Run): boolean {

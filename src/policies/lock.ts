@@ -1,6 +1,5 @@
 import { keyedChange } from "../claims/keyed-policy.js";
-import { checkFields, type FieldsDecorator, type Literal, type ResolverFunction } from "../claims/resolver.js";
-import type { Segment } from "../claims/key.js";
+import { checkFields, type CallsFor, type FieldsDecorator, type Literal, type ResolverFunction } from "../claims/resolver.js";
 import { DefinitionError } from "../errors.js";
 import type { TaskClass } from "../task/contract.js";
 import { contractFeature } from "../task/contract-feature.js";
@@ -45,10 +44,8 @@ export function lockWith<const Field extends string, T extends Task = Task>(
   options?: LockOptions<T>,
 ): FieldsDecorator<Field, T>;
 export function lockWith<T extends Task = Task>(resolver: Literal, options?: LockOptions<T>): TaskDecorator<T>;
-export function lockWith<T extends Task = Task>(
-  resolver: ResolverFunction<T> | { call(task: T): Segment | Promise<Segment> },
-  options?: LockOptions<T>,
-): TaskDecorator<T>;
+export function lockWith<T extends Task = Task>(resolver: ResolverFunction<T>, options?: LockOptions<T>): TaskDecorator<T>;
+export function lockWith<T extends Task = Task>(resolver: CallsFor<T>, options?: LockOptions<T>): TaskDecorator<T>;
 export function lockWith<T extends Task = Task>(options: LockOptions<T> | false): TaskDecorator<T>;
 export function lockWith(resolver: unknown, options?: LockOptions<never>): (target: TaskType, context?: unknown) => void {
   const change = keyedChange("@lockWith()", resolver, options, parseLock);

@@ -1,5 +1,5 @@
 import type { Segment } from "../claims/key.js";
-import { describeResolver, parseResolver, type Literal, type Resolver, type ResolverFunction } from "../claims/resolver.js";
+import { describeResolver, parseResolver, type CallsFor, type Literal, type Resolver, type ResolverFunction } from "../claims/resolver.js";
 import { DefinitionError } from "../errors.js";
 import { checkInteger, checkOptions, checkWord, describe } from "../support/check.js";
 import { toMs, type Duration } from "../support/duration.js";
@@ -22,12 +22,6 @@ export interface KeylessRateLimitOptions<T extends Task = Task> extends Gates<T>
   readonly onMissingKey?: "run" | "fail";
   /** What becomes of a run that could not be counted. @default "fail": its work does not run */
   readonly onStoreError?: "fail" | "run";
-}
-
-/** A resolver that is an object. Functions have a `call` as well, which takes anything; their `apply` tells them apart. */
-export interface CallsFor<T extends Task> {
-  call(task: T): Segment | Promise<Segment>;
-  readonly apply?: never;
 }
 
 export interface RateLimitOptions<T extends Task = Task> extends KeylessRateLimitOptions<T> {

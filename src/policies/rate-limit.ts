@@ -1,4 +1,4 @@
-import { checkFields, type FieldsDecorator, type Literal, type ResolverFunction } from "../claims/resolver.js";
+import { checkFields, type CallsFor, type FieldsDecorator, type Literal, type ResolverFunction } from "../claims/resolver.js";
 import type { TaskClass } from "../task/contract.js";
 import { contractFeature } from "../task/contract-feature.js";
 import type { LayerFeature, RankedLayer } from "../task/layer.js";
@@ -12,7 +12,6 @@ import {
   mergeRateLimit,
   parseRateLimit,
   resolveRateLimit,
-  type CallsFor,
   type KeylessRateLimitOptions,
   type RateLimitChange,
   type RateLimitMerged,

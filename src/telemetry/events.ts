@@ -34,8 +34,8 @@ export interface EventPayloads extends JobPayloads {
   rate_limit_bypassed: { readonly why: "gate" | "missing_key" | "store_error" };
   /** The count could not be kept: the store failed or ran out of time. */
   rate_limit_store_error: { readonly rateLimitKey: string; readonly error: Error };
-  /** Failures have opened the circuit: runs are refused until `halfOpenAfterMs` have passed. `error` is the last of them. */
-  circuit_opened: { readonly circuit: string; readonly halfOpenAfterMs: number; readonly error: Error };
+  /** Failures have opened the circuit: runs are refused until `coolOffMs` have passed. `error` is the last of them. */
+  circuit_opened: { readonly circuit: string; readonly coolOffMs: number; readonly error: Error };
   /** The time is up: this run is let through to see whether things are well again. */
   circuit_half_opened: { readonly circuit: string };
   /** A run got through: all others may again. */

@@ -43,7 +43,10 @@ function clockUses(files: Sources): readonly string[] {
 }
 
 function isClock(node: ts.Node): boolean {
-  if (ts.isPropertyAccessExpression(node)) return CLOCKS[node.expression.getText()]?.includes(node.name.text) === true;
+  if (ts.isPropertyAccessExpression(node)) {
+    const owner = node.expression.getText();
+    return Object.hasOwn(CLOCKS, owner) && CLOCKS[owner]?.includes(node.name.text) === true;
+  }
   if (ts.isNewExpression(node)) return node.expression.getText() === "Date" && node.arguments?.length === 0;
   if (ts.isImportDeclaration(node)) return isWholeImport(node) && CLOCK_MODULES.includes(node.moduleSpecifier.getText().slice(1, -1));
   const isName = ts.isIdentifier(node) && !(ts.isPropertyAccessExpression(node.parent) && node.parent.name === node);

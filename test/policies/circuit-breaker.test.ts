@@ -275,10 +275,10 @@ describe("each change of state", () => {
 
     const error = expect.objectContaining({ message: "bank down" });
     expect(events.map(({ name, runId, payload }) => [name, results.findIndex((result) => result.runId === runId), payload])).toEqual([
-      ["circuit_opened", 1, { circuit: "Bank", halfOpenAfterMs: 5_000, error }],
+      ["circuit_opened", 1, { circuit: "Bank", coolOffMs: 5_000, error }],
       ["circuit_refused", 2, { code: "circuit_open", circuit: "Bank", retryAfterMs: 5_000 }],
       ["circuit_half_opened", 3, { circuit: "Bank" }],
-      ["circuit_opened", 3, { circuit: "Bank", halfOpenAfterMs: 5_000, error }],
+      ["circuit_opened", 3, { circuit: "Bank", coolOffMs: 5_000, error }],
       ["circuit_half_opened", 4, { circuit: "Bank" }],
       ["circuit_closed", 4, { circuit: "Bank" }],
     ]);

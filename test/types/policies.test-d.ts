@@ -1,5 +1,5 @@
 /** Policies around `work`. */
-import { literal, lockWith, retryOn, timeout, type Claim, type Jitter, type JitterName, type RetryOptions } from "taskwright";
+import { idempotentBy, literal, lockWith, retryOn, timeout, type Claim, type Jitter, type JitterName, type RetryOptions } from "taskwright";
 import type { Equal, Expect } from "./exact.js";
 import { CardError, ChargeCard, Ping } from "./tasks.js";
 
@@ -131,7 +131,7 @@ export class NotTimed extends Timed {}
 
 // @ts-expect-error: a time without a unit that exists
 timeout("5 seconds");
-// @ts-expect-error: no time
+// @ts-expect-error: neither a time nor false
 timeout();
 // @ts-expect-error: options in the place of the time
 timeout({ limit: 5 });
@@ -141,3 +141,16 @@ timeout(5, { when: () => true });
 timeout(5, { if: async () => true });
 // @ts-expect-error: overlap is either allowed or not
 retryOn(CardError, { overlap: "yes" });
+
+// A resolver's task is a task and never any, also where nothing is said of its type.
+type IsAny<T> = 0 extends 1 & T ? true : false;
+lockWith((task) => {
+  const known: Expect<Equal<IsAny<typeof task>, false>> = true;
+  return known ? task.runId : "";
+});
+idempotentBy((task) => {
+  const known: Expect<Equal<IsAny<typeof task>, false>> = true;
+  return known ? task.runId : "";
+});
+lockWith({ call: (task) => task.runId });
+idempotentBy({ call: (task: ChargeCard) => task.input.orderId });
