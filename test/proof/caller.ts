@@ -31,6 +31,8 @@ export class Caller {
   signal: AbortSignal | undefined;
   /** Somebody else has freed its slot in its name. It cannot know before it asks the store again. */
   robbed = false;
+  /** Did that ever happen to it? */
+  wasRobbed = false;
   /** The store's failures that it was told of, by operation. */
   readonly storeErrors = new Set<string>();
 

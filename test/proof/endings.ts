@@ -34,7 +34,7 @@ function wrongEnd({ state, rejection, result }: Caller): Wrong | undefined {
 }
 
 function wrongAnswer(world: World, caller: Caller): Wrong | undefined {
-  const { result, attempts, name, ending } = caller;
+  const { result, attempts, name, ending, wasRobbed } = caller;
   if (result === undefined) return undefined;
   const { code } = result.metadata;
   const untrue = (detail: string): Wrong => ({ invariant: "the answer is true", detail });
@@ -49,8 +49,10 @@ function wrongAnswer(world: World, caller: Caller): Wrong | undefined {
   if (result.status !== "success") return undefined;
   if (ending !== "success") return untrue("says success, and its work did not end so");
   const recorded = world.ledger.recorded(caller);
-  if (result.metadata["superseded"] === true) return world.ledger.recorded(caller, caller.endedAt) ? untrue("says superseded, and its success is in the slot") : undefined;
-  return recorded || caller.storeErrors.has("complete") ? undefined : untrue("says success, and the slot was never told");
+  if (result.metadata["superseded"] === true)
+    return world.ledger.recorded(caller, caller.endedAt) ? untrue("says superseded, and its success is in the slot") : undefined;
+  // Freed in its own name, it finds a completion that names no run, and has to take it for its own.
+  return recorded || wasRobbed || caller.storeErrors.has("complete") ? undefined : untrue("says success, and the slot was never told");
 }
 
 function wrongReplay({ ledger }: World, output: unknown): Wrong | undefined {

@@ -16,12 +16,16 @@ describe("the claim protocol holds in every interleaving", () => {
     process.stdout.write(`${lines.join("\n")}\n`);
   });
 
-  test.each(scenarios)("$name", async (scenario) => {
-    const began = performance.now();
-    const search = await new Explorer(scenario, isLong ? scenario.long : scenario.quick, libraries).search();
-    lines.push(lineOf(search, performance.now() - began));
-    expect(search.violation).toBeUndefined();
-  }, isLong ? 3_600_000 : 120_000);
+  test.each(scenarios)(
+    "$name",
+    async (scenario) => {
+      const began = performance.now();
+      const search = await new Explorer(scenario, isLong ? scenario.long : scenario.quick, libraries).search();
+      lines.push(lineOf(search, performance.now() - began));
+      expect(search.violation).toBeUndefined();
+    },
+    isLong ? 3_600_000 : 120_000,
+  );
 });
 
 function lineOf({ scenario, bounds, schedules, states, executions }: Search, ms: number): string {

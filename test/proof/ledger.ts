@@ -15,6 +15,7 @@ export type Invariant =
   | "a run that has ended renews nothing"
   | "a refused renewal stops the run"
   | "a duplicate changes nothing"
+  | "a success is never released"
   | "every caller ends"
   | "the answer is true"
   | "no slot is left behind without a fault";
@@ -55,8 +56,18 @@ export class Ledger {
   /** What it knows beyond the state that it watches. */
   key(): string {
     const { callers } = this.#world;
-    const robbed = callers.filter((caller) => caller.robbed).map(({ name }) => name);
-    return [...this.successes.map(({ run, until }) => `${run}${until}`), "-", ...robbed, "-", ...this.granted, "-", ...this.changed, "-", ...this.overtaken].join();
+    const robbed = callers.filter(({ wasRobbed }) => wasRobbed).map(({ name, robbed: unaware }) => `${name}${unaware ? "!" : ""}`);
+    return [
+      ...this.successes.map(({ run, until }) => `${run}${until}`),
+      "-",
+      ...robbed,
+      "-",
+      ...this.granted,
+      "-",
+      ...this.changed,
+      "-",
+      ...this.overtaken,
+    ].join();
   }
 
   /** Did a success of this caller reach the slot, and was it still there at that time? */
@@ -75,7 +86,8 @@ export class Ledger {
     const { slot } = this.#world;
     const [live] = this.successes.filter(({ until }) => this.#world.now < until);
     if (live !== undefined) this.fail("no second success within retention", `${caller.name} begins to work after a success of ${live.run}`);
-    if (!this.granted.has(caller.name)) this.fail("an attempt begins under a live claim", `${caller.name} works and never was granted the slot`);
+    if (!this.granted.has(caller.name))
+      this.fail("an attempt begins under a live claim", `${caller.name} works and never was granted the slot`);
     if (slot?.owner !== caller.runId && !caller.robbed)
       this.fail("an attempt begins under a live claim", `${caller.name} begins to work, and the slot is ${this.#holder(slot)}`);
   }
@@ -102,7 +114,12 @@ export class Ledger {
     if (before !== undefined && (before.owner === undefined || before.owner !== call.owner))
       this.fail("nobody but the owner changes a slot", what);
     const holder = this.#world.callerOf(before?.owner);
-    if (holder !== undefined && call.process !== holder.process && call.operation === "delete") holder.robbed = true;
+    if (holder !== undefined && call.process !== holder.process && call.operation === "delete") {
+      holder.robbed = true;
+      holder.wasRobbed = true;
+    }
+    if (call.operation === "delete" && holder?.ending === "success" && !holder.wasRobbed && holder.signal?.aborted !== true)
+      this.fail("a success is never released", `${name} freed the slot after its work had succeeded`);
     if (call.operation !== "complete" || after?.owner !== undefined || after === undefined) return;
     const [first] = this.successes.filter(({ until }) => now < until);
     if (first !== undefined) this.fail("no second success within retention", `${name} records a success after one of ${first.run}`);
@@ -135,7 +152,8 @@ export class Ledger {
     const { callers, slot } = this.#world;
     const atWork = callers.filter((caller) => this.#isAnswerable(caller));
     for (const caller of atWork) {
-      if (slot?.owner !== caller.runId) this.fail("a run at work holds the slot", `${caller.name} is at work, and the slot is ${this.#holder(slot)}`);
+      if (slot?.owner !== caller.runId)
+        this.fail("a run at work holds the slot", `${caller.name} is at work, and the slot is ${this.#holder(slot)}`);
     }
     if (atWork.length > 1) this.fail("at most one run is at work", atWork.map(({ name }) => name).join(" and "));
   }

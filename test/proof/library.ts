@@ -1,7 +1,9 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
+import type * as api from "taskwright";
 import ts from "typescript-6"; // TypeScript 7 has no programming interface yet
+import type * as configuration from "../../src/task/configuration.js";
 import { readSources } from "../support/module-graph.js";
 
 /** One exact replacement in one source file. */
@@ -15,9 +17,9 @@ export interface Change {
 
 /** A copy of the library with module state of its own, as every process has one. */
 export interface Library {
-  readonly api: typeof import("taskwright");
+  readonly api: typeof api;
   /** The configuration itself: setting a clock or a store on it composes no plan anew. */
-  configuration(): import("taskwright").Configuration;
+  configuration(): api.Configuration;
   /** Forgets the claims and waits of a schedule that was left half-way, and that a shutdown took place. */
   forget(): void;
 }
@@ -45,17 +47,17 @@ export async function loadLibrary(changes: readonly Change[] = []): Promise<Libr
     writeFileSync(target, compile(text));
   }
   const load = async <T>(path: string): Promise<T> => (await import(/* @vite-ignore */ pathToFileURL(join(root, path)).href)) as T; // what stands at that path
-  const api = await load<typeof import("taskwright")>("index.js");
-  const configuration = await load<typeof import("../../src/task/configuration.js")>("task/configuration.js");
+  const index = await load<typeof api>("index.js");
+  const configured = await load<typeof configuration>("task/configuration.js");
   const shutdown = await load<{ readonly held: Set<unknown> }>("claims/shutdown.js");
   const waiting = await load<{ readonly waiters: Map<string, unknown> }>("claims/waiting.js");
   return {
-    api,
-    configuration: () => configuration.configuration,
+    api: index,
+    configuration: () => configured.configuration,
     forget: () => {
       shutdown.held.clear();
       waiting.waiters.clear();
-      api.resume();
+      index.resume();
     },
   };
 }
@@ -65,7 +67,8 @@ function changed(files: ReadonlyMap<string, string>, changes: readonly Change[])
   const result = new Map(files);
   for (const { file, find, replace } of changes) {
     const parts = (result.get(file) ?? "").split(find);
-    if (parts.length !== 2) throw new Error(`src/${file} has ${parts.length - 1} places that read ${JSON.stringify(find)}, and one is needed`);
+    if (parts.length !== 2)
+      throw new Error(`src/${file} has ${parts.length - 1} places that read ${JSON.stringify(find)}, and one is needed`);
     result.set(file, parts.join(replace));
   }
   return result;

@@ -76,7 +76,8 @@ function timeMoves(world: World): readonly Move[] {
   const moves = awake
     .filter(({ nextDue }) => nextDue <= at && nextDue < Number.POSITIVE_INFINITY)
     .map((process) => move(`${at} ms: a timer of ${process.name}`, RANKS.timer, () => ring(world, process, at)));
-  if (expiresAt === at && at < Number.POSITIVE_INFINITY) moves.push(move(`${at} ms: the slot's time is up`, RANKS.expiry, () => void (world.now = at)));
+  if (expiresAt === at && at < Number.POSITIVE_INFINITY)
+    moves.push(move(`${at} ms: the slot's time is up`, RANKS.expiry, () => void (world.now = at)));
   return moves;
 }
 

@@ -63,14 +63,14 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "the claim is released between attempts",
-    changes: [{ file: "task/layer.ts", find: `  "idempotency",\n`, replace: `  "retry",\n  "idempotency",\n` }],
+    changes: [{ file: "task/layer.ts", find: `"lock", "idempotency"`, replace: `"lock", "retry", "idempotency"` }],
     scenario: "retries inside the claim",
     caughtBy: ["a run at work holds the slot", "the answer is true"],
   },
   {
-    name: "the lease is counted from the answer and not from the call",
-    changes: [{ file: "claims/asking.ts", find: "fence: answer.fence, claimedAt }", replace: "fence: answer.fence, claimedAt: clock.now() }" }],
-    scenario: "late calls of an owner whose time is over",
+    name: "the holder counts on a lease for longer than the store",
+    changes: [{ file: "claims/lease.ts", find: "leaseMs - Math.ceil(leaseMs / 100) - 2", replace: "leaseMs + 100" }],
+    scenario: "a run that hangs for longer than maxHold",
     caughtBy: ["a run at work holds the slot"],
   },
   {
@@ -87,13 +87,15 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a refused renewal is taken for a granted one",
-    changes: [{ file: "claims/lease.ts", find: `if (!renewed && !this.#concluding) return this.lose("refused");`, replace: "" }],
+    changes: [{ file: "claims/lease.ts", find: "if (!renewed) return this.#refused();", replace: "" }],
     scenario: "an operator frees the slot",
     caughtBy: ["a refused renewal stops the run"],
   },
   {
     name: "renewals go on after the end of a run",
-    changes: [{ file: "idempotency/conclude.ts", find: "      lease.stopRenewing();\n      return announce", replace: "      return announce" }],
+    changes: [
+      { file: "idempotency/conclude.ts", find: "      lease.stopRenewing();\n      return announce", replace: "      return announce" },
+    ],
     scenario: "two callers, duplicates are skipped",
     caughtBy: ["a run that has ended renews nothing"],
   },
@@ -118,7 +120,7 @@ export const mutations: readonly Mutation[] = [
         replace: "unsure = true; return release(run, identity, lease, 'failed');",
       },
     ],
-    scenario: "answers that are lost",
-    caughtBy: ["no second success within retention", "a stale write is refused"],
+    scenario: "two callers, duplicates are skipped",
+    caughtBy: ["a success is never released"],
   },
 ];

@@ -17,7 +17,7 @@ export const scenarios: readonly Scenario[] = [
     options: OPTIONS,
     callers: [PLAIN, PLAIN],
     faults: ALL,
-    quick: { depth: 9, faults: 1 },
+    quick: { depth: 8, faults: 1 },
     long: { depth: 12, faults: 2 },
   },
   {
@@ -25,7 +25,7 @@ export const scenarios: readonly Scenario[] = [
     options: WAITING,
     callers: [PLAIN, PLAIN],
     faults: ALL,
-    quick: { depth: 9, faults: 1 },
+    quick: { depth: 8, faults: 1 },
     long: { depth: 12, faults: 2 },
   },
   {
@@ -33,7 +33,7 @@ export const scenarios: readonly Scenario[] = [
     options: { ...OPTIONS, onDuplicate: "replay", waitFor: 8 },
     callers: [PLAIN, PLAIN],
     faults: ALL,
-    quick: { depth: 9, faults: 1 },
+    quick: { depth: 8, faults: 1 },
     long: { depth: 12, faults: 2 },
   },
   {
@@ -41,7 +41,7 @@ export const scenarios: readonly Scenario[] = [
     options: WAITING,
     callers: [ANY_END, PLAIN],
     faults: CALLS,
-    quick: { depth: 8, faults: 1 },
+    quick: { depth: 7, faults: 1 },
     long: { depth: 11, faults: 2 },
   },
   {
@@ -50,7 +50,7 @@ export const scenarios: readonly Scenario[] = [
     callers: [{ attempts: [["failure"], ["success", "failure"]] }, PLAIN],
     retries: { limit: 1, delayMs: 400 },
     faults: ALL,
-    quick: { depth: 9, faults: 1 },
+    quick: { depth: 8, faults: 1 },
     long: { depth: 12, faults: 2 },
   },
   {
@@ -59,7 +59,7 @@ export const scenarios: readonly Scenario[] = [
     callers: [{ attempts: [["failure"], ["success"]] }, PLAIN],
     retries: { limit: 1, delayMs: 0 },
     faults: PROCESSES,
-    quick: { depth: 11, faults: 1 },
+    quick: { depth: 10, faults: 1 },
     long: { depth: 16, faults: 2 },
   },
   {
@@ -67,7 +67,7 @@ export const scenarios: readonly Scenario[] = [
     options: WAITING,
     callers: [ANY_END, PLAIN],
     faults: ["crash"],
-    quick: { depth: 11, faults: 1 },
+    quick: { depth: 10, faults: 1 },
     long: { depth: 17, faults: 2 },
   },
   {
@@ -75,7 +75,7 @@ export const scenarios: readonly Scenario[] = [
     options: OPTIONS,
     callers: [PLAIN, PLAIN],
     faults: ["block"],
-    quick: { depth: 12, faults: 1 },
+    quick: { depth: 10, faults: 1 },
     long: { depth: 18, faults: 2 },
   },
   {
@@ -83,7 +83,7 @@ export const scenarios: readonly Scenario[] = [
     options: OPTIONS,
     callers: [ANY_END, PLAIN],
     faults: ["slow", "late"],
-    quick: { depth: 10, faults: 1 },
+    quick: { depth: 8, faults: 1 },
     long: { depth: 14, faults: 2 },
   },
   {
@@ -91,7 +91,7 @@ export const scenarios: readonly Scenario[] = [
     options: OPTIONS,
     callers: [ANY_END, PLAIN],
     faults: ["fail-after", "lost"],
-    quick: { depth: 10, faults: 1 },
+    quick: { depth: 9, faults: 1 },
     long: { depth: 13, faults: 3 },
   },
   {
@@ -99,7 +99,7 @@ export const scenarios: readonly Scenario[] = [
     options: OPTIONS,
     callers: [{ listens: true }, PLAIN],
     faults: ["fail-before", "lost"],
-    quick: { depth: 11, faults: 2 },
+    quick: { depth: 9, faults: 2 },
     long: { depth: 16, faults: 4 },
   },
   {
@@ -107,7 +107,7 @@ export const scenarios: readonly Scenario[] = [
     options: OPTIONS,
     callers: [ANY_END, PLAIN],
     faults: ["two-steps", "crash"],
-    quick: { depth: 10, faults: 1 },
+    quick: { depth: 9, faults: 1 },
     long: { depth: 15, faults: 2 },
   },
   {
@@ -159,7 +159,7 @@ export const scenarios: readonly Scenario[] = [
     options: { ...WAITING, fingerprint: true },
     callers: [ANY_END, { amount: 2 }],
     faults: CALLS,
-    quick: { depth: 8, faults: 1 },
+    quick: { depth: 7, faults: 1 },
     long: { depth: 11, faults: 2 },
   },
   {

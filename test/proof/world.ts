@@ -133,7 +133,9 @@ export class World {
       this.faults,
       slot === undefined ? "" : this.#text({ value: slot }),
       ...this.processes.map(({ trace, crashed, blocked, blockedAt }) => `${trace}${crashed ? "x" : ""}${blocked ? `b${blockedAt}` : ""}`),
-      ...this.calls.map(({ id, answer, isSlow }) => `${id}${isSlow === true ? "s" : ""} ${answer === undefined ? "" : this.#text(answer)}`).toSorted(),
+      ...this.calls
+        .map(({ id, answer, isSlow }) => `${id}${isSlow === true ? "s" : ""} ${answer === undefined ? "" : this.#text(answer)}`)
+        .toSorted(),
       this.ledger.key(),
     ];
     return fold(0, parts.join("|"));
