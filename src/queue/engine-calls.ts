@@ -24,10 +24,6 @@ export class EngineCalls {
     this.#limitMs = limitMs;
   }
 
-  get isClosed(): boolean {
-    return this.#closed;
-  }
-
   close(): void {
     this.#closed = true;
   }

@@ -1,4 +1,4 @@
-import { NoResultError } from "../errors.js";
+import { NoResultError, QueueClosedError } from "../errors.js";
 import { checkInteger, checkOptions, describe } from "../support/check.js";
 import { toMs } from "../support/duration.js";
 import { uuidv7 } from "../support/uuid.js";
@@ -40,6 +40,7 @@ export class Queue {
   readonly #workers = new Set<Worker>();
   /** The tasks that this queue has heard of, by name. */
   readonly #known = new Map<string, TaskClass>();
+  #closing: Promise<void> | undefined;
 
   /** @throws {DefinitionError} when an option is unknown or has the wrong shape. */
   constructor(options: QueueOptions = {}) {
@@ -95,6 +96,7 @@ export class Queue {
     checkOptions("queue.work()", options, ["concurrency"]);
     const concurrency = checkInteger("queue.work(): concurrency", options.concurrency ?? 1, 1);
     const byName = tasksByName(tasks);
+    if (this.#closing !== undefined) throw new QueueClosedError("The queue is closed: it starts no worker any more.");
     for (const [name, type] of byName) this.#known.set(name, type);
     const handler = new TaskHandler((name) => byName.get(name), this.#wire, this.#onError);
     const started = await this.#calls.ask({ what: "start a worker" }, (engine) => outsideRuns(() => engine.work(handler, { concurrency })));
@@ -187,9 +189,13 @@ export class Queue {
   async close(options: StopOptions = {}): Promise<void> {
     checkOptions("close()", options, ["grace"]);
     graceOf(options);
-    if (this.#calls.isClosed) return;
-    this.#calls.close();
+    return (this.#closing ??= this.#close(options));
+  }
+
+  /** Until its workers have stopped, the queue still takes what their jobs enqueue. */
+  async #close(options: StopOptions): Promise<void> {
     await Promise.all([...this.#workers].map((worker) => worker.stop(options)));
+    this.#calls.close();
     await this.#engine.close();
   }
 

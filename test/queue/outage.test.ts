@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { resetConfiguration } from "taskwright";
 import { memoryEngine, QueueClosedError, QueueUnavailableError, type EngineSource } from "taskwright/queue";
-import { rejectionOf } from "../support/builders.js";
+import { PausePoint, rejectionOf, taskOf } from "../support/builders.js";
 import { charge, chargeTask, through, world } from "./world.js";
 
 afterEach(resetConfiguration);
@@ -87,6 +87,25 @@ describe("an engine that cannot be reached", () => {
 });
 
 describe("a queue that is closed", () => {
+  test("takes what its running jobs still enqueue, and starts no worker", async () => {
+    const { queue, engine } = world();
+    const pause = new PausePoint();
+    const Next = taskOf(() => "next");
+    const First = taskOf(async () => {
+      await pause.pass();
+      return (await queue.enqueue(Next)).id;
+    });
+    await queue.work([First]);
+    const job = await queue.enqueue(First);
+    await pause.reached;
+    const closed = queue.close();
+    expect(await rejectionOf(queue.work([Next]))).toBeInstanceOf(QueueClosedError);
+    pause.resume();
+    await closed;
+    const output = JSON.parse((await engine.get(job.id))?.answer ?? "") as { readonly text: string };
+    expect(output.text).toContain("success");
+  });
+
   test("lets what runs end, keeps what is pending, and takes nothing more", async () => {
     const { queue, engine, clock } = world();
     const Charge = chargeTask();
