@@ -62,6 +62,8 @@ class Passing implements Engine {
   }
 }
 
+const withoutKey = (job: EngineJob): EngineJob => ({ ...job, key: undefined });
+
 /** Changes the jobs on their way in. */
 const changing = (change: (job: EngineJob) => EngineJob): typeof Passing =>
   class extends Passing {
@@ -83,7 +85,7 @@ const breakages: readonly { readonly fault: string; readonly noticed: RegExp; re
   {
     fault: "knows no keys",
     noticed: /a job whose key is held resolves to the holder/,
-    broken: changing(({ key: _, ...job }) => job),
+    broken: changing(withoutKey),
   },
   {
     fault: "holds a key for each task",
@@ -100,7 +102,7 @@ const breakages: readonly { readonly fault: string; readonly noticed: RegExp; re
     noticed: /a batch of ten with one key is one job and ten receipts/,
     broken: class extends Passing {
       override enqueue(jobs: readonly EngineJob[]): Promise<readonly Receipt[]> {
-        return super.enqueue(jobs.length === 1 ? jobs : jobs.map(({ key: _, ...job }) => job));
+        return super.enqueue(jobs.length === 1 ? jobs : jobs.map(withoutKey));
       }
     },
   },
@@ -119,8 +121,8 @@ const breakages: readonly { readonly fault: string; readonly noticed: RegExp; re
     noticed: /of 500 enqueues at once on one key exactly one is kept/,
     broken: class extends Passing {
       override async enqueue(jobs: readonly EngineJob[]): Promise<readonly Receipt[]> {
-        const holders = await Promise.all(jobs.map(({ key }) => (key === undefined ? undefined : this.holder(key))));
-        const free = jobs.filter((_, at) => holders[at] === undefined).map(({ key: _, ...job }) => job);
+        const holders = await Promise.all(jobs.map(async ({ key }) => (key === undefined ? undefined : this.holder(key))));
+        const free = jobs.filter((_, at) => holders[at] === undefined).map(withoutKey);
         await super.enqueue(free);
         return jobs.map(({ id }, at) => ({ id: holders[at] ?? id, coalesced: holders[at] !== undefined }));
       }
@@ -204,8 +206,8 @@ const breakages: readonly { readonly fault: string; readonly noticed: RegExp; re
     fault: "leaves the key out of schedules",
     noticed: /a tick whose key is held coalesces/,
     broken: class extends Passing {
-      override schedule({ key: _, ...schedule }: EngineSchedule): Promise<void> {
-        return super.schedule(schedule);
+      override schedule(schedule: EngineSchedule): Promise<void> {
+        return super.schedule({ ...schedule, key: undefined });
       }
     },
   },
