@@ -4,6 +4,7 @@ import { uuidv7 } from "../../../support/uuid.js";
 import { configuration } from "../../../task/configuration.js";
 import type {
   Attempt,
+  Ending,
   Engine,
   EngineCapabilities,
   EngineJob,
@@ -196,34 +197,42 @@ class MemoryEngine implements Engine {
 
   #conclude(job: MemoryJob, hold: Hold, verdict: Verdict): void {
     const { id, task, attempts: attempt } = job;
-    const tell = (ending: Parameters<Handler["became"]>[1]): void => hold.handler.became({ id, task, attempt }, ending);
     if (verdict.kind !== "handed_back") job.answer = verdict.answer;
-    if (verdict.kind === "completed") {
-      this.#end(job, "completed");
-      return tell({ state: "completed" });
+    const ending = this.#follow(job, hold, verdict);
+    if (ending !== undefined) hold.handler.became({ id, task, attempt }, ending);
+  }
+
+  /** Does what the verdict says, and tells what the job became; nothing of one that was handed back. */
+  #follow(job: MemoryJob, hold: Hold, verdict: Verdict): Ending | undefined {
+    switch (verdict.kind) {
+      case "completed":
+      case "cancelled":
+        return this.#end(job, verdict.kind);
+      case "handed_back":
+        if (hold.cancelRequested) return this.#end(job, "cancelled");
+        job.attempts -= 1;
+        this.#makePending(job, verdict.delayMs);
+        return undefined;
+      case "failed": {
+        const { reason, retry } = verdict;
+        if (!retry || job.attempts >= job.options.attempts) return this.#die(job, reason);
+        if (hold.cancelRequested) return this.#end(job, "cancelled");
+        const delayMs = job.backoffMs;
+        this.#makePending(job, delayMs);
+        return { state: "pending", delayMs };
+      }
     }
-    const again = verdict.kind === "handed_back" || (verdict.kind === "failed" && verdict.retry && attempt < job.options.attempts);
-    if (verdict.kind === "cancelled" || (again && hold.cancelRequested)) {
-      this.#end(job, "cancelled");
-      return tell({ state: "cancelled" });
-    }
-    if (verdict.kind === "handed_back") {
-      job.attempts -= 1;
-      return this.#makePending(job, verdict.delayMs);
-    }
-    if (again) {
-      const delayMs = job.backoffMs;
-      this.#makePending(job, delayMs);
-      return tell({ state: "pending", delayMs });
-    }
-    job.reason = verdict.reason;
+  }
+
+  #die(job: MemoryJob, reason: string): Ending {
+    job.reason = reason;
     this.#dead.add(job);
     this.#end(job, "dead");
-    tell({ state: "dead", reason: verdict.reason });
+    return { state: "dead", reason };
   }
 
   /** In one step: the job has ended, and its key is free. */
-  #end(job: MemoryJob, state: "completed" | "dead" | "cancelled"): void {
+  #end<State extends "completed" | "dead" | "cancelled">(job: MemoryJob, state: State): { readonly state: State } {
     if (job.mark !== undefined) this.#delayed.remove(job.mark);
     job.state = state;
     job.endedAt = this.#clock.epoch();
@@ -233,6 +242,7 @@ class MemoryEngine implements Engine {
     const keepMs = job.options.keepMs[state === "dead" ? "dead" : "completed"];
     if (keepMs > 0) job.mark = this.#ended.add(this.#clock.now() + keepMs, job);
     else this.#drop(job);
+    return { state };
   }
 
   #drop(job: MemoryJob): void {
