@@ -43,6 +43,7 @@ export class BullmqWorker implements EngineWorker {
   readonly #worker: BullWorker;
   readonly #timers = new Set<() => void>();
   #stopped: Promise<void> | undefined;
+  #isOver = false;
 
   constructor(around: Surroundings) {
     const { queueName, settings, concurrency, handler } = around;
@@ -77,7 +78,10 @@ export class BullmqWorker implements EngineWorker {
   }
 
   stop({ graceMs }: { readonly graceMs: number }): Promise<void> {
-    this.#stopped ??= this.#stop(graceMs).finally(() => this.#around.onStopped());
+    this.#stopped ??= this.#stop(graceMs).finally(() => {
+      this.#isOver = true;
+      this.#around.onStopped();
+    });
     return this.#stopped;
   }
 
@@ -191,7 +195,9 @@ export class BullmqWorker implements EngineWorker {
     arm();
   }
 
+  /** What a connection says when it is gone already is no trouble to anybody. */
   #trouble(error: Error): void {
+    if (this.#isOver) return;
     this.#around.calls.complained(error);
     this.#around.handler.trouble(error);
   }
