@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { Explorer, type Search } from "./explorer.js";
 import { isLong } from "./bounds.js";
 import { loadLibrary, type Library } from "./library.js";
@@ -7,21 +7,16 @@ import { scenarios } from "./scenarios.js";
 /** Every schedule of every scenario, up to a depth and a number of faults. */
 describe("the claim protocol holds in every interleaving", () => {
   let libraries: readonly Library[];
-  const lines: string[] = [];
-
   beforeAll(async () => {
     libraries = await Promise.all([loadLibrary(), loadLibrary(), loadLibrary()]);
   }, 120_000);
-  afterAll(() => {
-    process.stdout.write(`${lines.join("\n")}\n`);
-  });
 
   test.each(scenarios)(
     "$name",
     async (scenario) => {
       const began = performance.now();
       const search = await new Explorer(scenario, isLong ? scenario.long : scenario.quick, libraries).search();
-      lines.push(lineOf(search, performance.now() - began));
+      process.stdout.write(`${lineOf(search, performance.now() - began)}\n`);
       expect(search.violation).toBeUndefined();
     },
     isLong ? 3_600_000 : 120_000,

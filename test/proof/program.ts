@@ -16,7 +16,7 @@ const OUTPUT = z.object({ by: z.string() });
 /** A program as a process runs it: the library and an idempotent task. Made once for each scenario, and run in many schedules. */
 export class Program {
   readonly library: Library;
-  readonly #task: { execute(input: { paymentId: string; amount: number }): Promise<Result<{ by: string }>> };
+  readonly #charge: (amount: number) => Promise<Result<{ by: string }>>;
   #process: Process | undefined;
   #starting: Caller | undefined;
   readonly #callers = new Map<string, Caller>();
@@ -33,7 +33,7 @@ export class Program {
     library.api.idempotentBy("paymentId", scenario.options)(Charge);
     const { retries } = scenario;
     if (retries !== undefined) library.api.retryOn(Declined, { limit: retries.limit, delay: `${retries.delayMs}ms` })(Charge);
-    this.#task = Charge;
+    this.#charge = (amount) => Charge.execute({ paymentId: "pay_1", amount });
     this.#listen();
   }
 
@@ -47,7 +47,7 @@ export class Program {
 
   execute(caller: Caller): Promise<Result> {
     this.#starting = caller;
-    return this.#task.execute({ paymentId: "pay_1", amount: caller.plan.amount ?? 1 });
+    return this.#charge(caller.plan.amount ?? 1);
   }
 
   #callerOf(runId: string): Caller {

@@ -18,7 +18,7 @@ export const scenarios: readonly Scenario[] = [
     callers: [PLAIN, PLAIN],
     faults: ALL,
     quick: { depth: 8, faults: 1 },
-    long: { depth: 12, faults: 2 },
+    long: { depth: 10, faults: 2 },
   },
   {
     name: "two callers, duplicates wait",
@@ -26,7 +26,7 @@ export const scenarios: readonly Scenario[] = [
     callers: [PLAIN, PLAIN],
     faults: ALL,
     quick: { depth: 8, faults: 1 },
-    long: { depth: 12, faults: 2 },
+    long: { depth: 10, faults: 2 },
   },
   {
     name: "two callers, duplicates replay",
@@ -34,7 +34,7 @@ export const scenarios: readonly Scenario[] = [
     callers: [PLAIN, PLAIN],
     faults: ALL,
     quick: { depth: 8, faults: 1 },
-    long: { depth: 12, faults: 2 },
+    long: { depth: 10, faults: 2 },
   },
   {
     name: "the owner succeeds, fails or halts, and duplicates wait",
@@ -42,7 +42,7 @@ export const scenarios: readonly Scenario[] = [
     callers: [ANY_END, PLAIN],
     faults: CALLS,
     quick: { depth: 7, faults: 1 },
-    long: { depth: 11, faults: 2 },
+    long: { depth: 9, faults: 2 },
   },
   {
     name: "retries inside the claim",
@@ -50,8 +50,8 @@ export const scenarios: readonly Scenario[] = [
     callers: [{ attempts: [["failure"], ["success", "failure"]] }, PLAIN],
     retries: { limit: 1, delayMs: 400 },
     faults: ALL,
-    quick: { depth: 8, faults: 1 },
-    long: { depth: 12, faults: 2 },
+    quick: { depth: 7, faults: 1 },
+    long: { depth: 10, faults: 2 },
   },
   {
     name: "retries at once, and an event loop that stands still",
@@ -59,8 +59,8 @@ export const scenarios: readonly Scenario[] = [
     callers: [{ attempts: [["failure"], ["success"]] }, PLAIN],
     retries: { limit: 1, delayMs: 0 },
     faults: PROCESSES,
-    quick: { depth: 10, faults: 1 },
-    long: { depth: 16, faults: 2 },
+    quick: { depth: 9, faults: 1 },
+    long: { depth: 12, faults: 2 },
   },
   {
     name: "a crash of the owner, and a takeover once its lease is over",
@@ -68,7 +68,7 @@ export const scenarios: readonly Scenario[] = [
     callers: [ANY_END, PLAIN],
     faults: ["crash"],
     quick: { depth: 10, faults: 1 },
-    long: { depth: 17, faults: 2 },
+    long: { depth: 12, faults: 2 },
   },
   {
     name: "an event loop that stands still for longer than a lease",
@@ -76,7 +76,7 @@ export const scenarios: readonly Scenario[] = [
     callers: [PLAIN, PLAIN],
     faults: ["block"],
     quick: { depth: 10, faults: 1 },
-    long: { depth: 18, faults: 2 },
+    long: { depth: 12, faults: 2 },
   },
   {
     name: "late calls of an owner whose time is over",
@@ -84,7 +84,7 @@ export const scenarios: readonly Scenario[] = [
     callers: [ANY_END, PLAIN],
     faults: ["slow", "late"],
     quick: { depth: 8, faults: 1 },
-    long: { depth: 14, faults: 2 },
+    long: { depth: 10, faults: 2 },
   },
   {
     name: "answers that are lost",
@@ -92,7 +92,7 @@ export const scenarios: readonly Scenario[] = [
     callers: [ANY_END, PLAIN],
     faults: ["fail-after", "lost"],
     quick: { depth: 9, faults: 1 },
-    long: { depth: 13, faults: 3 },
+    long: { depth: 11, faults: 2 },
   },
   {
     name: "renewals that fail, and work that listens to its signal",
@@ -100,7 +100,7 @@ export const scenarios: readonly Scenario[] = [
     callers: [{ listens: true }, PLAIN],
     faults: ["fail-before", "lost"],
     quick: { depth: 9, faults: 2 },
-    long: { depth: 16, faults: 4 },
+    long: { depth: 11, faults: 3 },
   },
   {
     name: "a store that looks in a second step at what a claim lost to",
@@ -108,7 +108,7 @@ export const scenarios: readonly Scenario[] = [
     callers: [ANY_END, PLAIN],
     faults: ["two-steps", "crash"],
     quick: { depth: 9, faults: 1 },
-    long: { depth: 15, faults: 2 },
+    long: { depth: 11, faults: 2 },
   },
   {
     name: "an operator frees the slot",
@@ -117,7 +117,7 @@ export const scenarios: readonly Scenario[] = [
     operator: true,
     faults: CALLS,
     quick: { depth: 9, faults: 0 },
-    long: { depth: 12, faults: 1 },
+    long: { depth: 11, faults: 1 },
   },
   {
     name: "a shutdown of the owner's process",
@@ -126,7 +126,7 @@ export const scenarios: readonly Scenario[] = [
     shutdown: 0,
     faults: CALLS,
     quick: { depth: 9, faults: 0 },
-    long: { depth: 12, faults: 1 },
+    long: { depth: 11, faults: 1 },
   },
   {
     name: "two callers in one process, and its shutdown",
@@ -135,7 +135,7 @@ export const scenarios: readonly Scenario[] = [
     shutdown: 0,
     faults: ALL,
     quick: { depth: 9, faults: 0 },
-    long: { depth: 12, faults: 1 },
+    long: { depth: 11, faults: 1 },
   },
   {
     name: "a run that hangs for longer than maxHold",
@@ -143,7 +143,7 @@ export const scenarios: readonly Scenario[] = [
     callers: [PLAIN, PLAIN],
     faults: ["slow"],
     quick: { depth: 11, faults: 1 },
-    long: { depth: 16, faults: 2 },
+    long: { depth: 13, faults: 2 },
   },
   {
     name: "an owner whose clock is slow by a hundredth",
@@ -152,7 +152,7 @@ export const scenarios: readonly Scenario[] = [
     rates: [0.99, 1],
     faults: ["slow", "late", "fail-before"],
     quick: { depth: 9, faults: 1 },
-    long: { depth: 13, faults: 2 },
+    long: { depth: 11, faults: 2 },
   },
   {
     name: "another request under the same key",
@@ -160,7 +160,7 @@ export const scenarios: readonly Scenario[] = [
     callers: [ANY_END, { amount: 2 }],
     faults: CALLS,
     quick: { depth: 7, faults: 1 },
-    long: { depth: 11, faults: 2 },
+    long: { depth: 9, faults: 2 },
   },
   {
     name: "three callers, duplicates are skipped",
@@ -168,7 +168,7 @@ export const scenarios: readonly Scenario[] = [
     callers: [ANY_END, PLAIN, PLAIN],
     faults: ALL,
     quick: { depth: 9, faults: 0 },
-    long: { depth: 10, faults: 1 },
+    long: { depth: 11, faults: 1 },
   },
   {
     name: "three callers, duplicates wait",
@@ -176,6 +176,6 @@ export const scenarios: readonly Scenario[] = [
     callers: [ANY_END, PLAIN, PLAIN],
     faults: ["crash"],
     quick: { depth: 9, faults: 0 },
-    long: { depth: 12, faults: 1 },
+    long: { depth: 11, faults: 1 },
   },
 ];
