@@ -25,7 +25,9 @@ export async function cancelJob(
     tell();
     return "requested";
   }
-  if (record.state !== "pending") return record.state === "cancelled" ? "cancelled" : "finished";
+  // A worker that had the job may have heard of it already.
+  if (record.state === "cancelled") return "requested";
+  if (record.state !== "pending") return "finished";
   // First the record, so that whoever looks meanwhile finds one or the other.
   await rememberCancelled(queue, { ...record, state: "cancelled", endedAt: systemClock.epoch() });
   return (await queue.remove(id)) === 1 ? "cancelled" : "requested";
