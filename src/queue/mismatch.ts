@@ -49,7 +49,7 @@ export class Mismatches {
    */
   async settle(entry: Prepared, given: Receipt): Promise<Receipt> {
     let receipt = given;
-    for (let repeats = 0; entry.settings.onMismatch === "reject" && receipt.coalesced; repeats += 1) {
+    for (let repeats = 0; receipt.coalesced; repeats += 1) {
       const { id } = receipt;
       const record = await this.#calls.ask({ what: "look at a job" }, (engine) => engine.get(id));
       if (record !== undefined) {

@@ -1,16 +1,14 @@
 import { InvalidInputError, type Issue } from "../errors.js";
 import { uuidv7 } from "../support/uuid.js";
 import { configuration } from "../task/configuration.js";
-import type { TaskClass } from "../task/contract.js";
-import { keyNameOf } from "../task/name.js";
 import type { Origin } from "../task/origin.js";
-import { planOf, type Plan } from "../task/plan.js";
+import type { Plan } from "../task/plan.js";
 import { issuesText } from "../task/schema.js";
 import { resolveKey } from "./keys.js";
 import { MovingValues } from "./moving-values.js";
-import { checkId, DEFAULTS, jobOptionsOf, parseSettings, withChange, type Change, type Effective, type EnqueueOptions } from "./options.js";
+import { checkId, jobOptionsOf, parseSettings, withChange, type Effective, type EnqueueOptions } from "./options.js";
+import type { Outline } from "./outline.js";
 import type { EngineJob } from "./port.js";
-import { queuedOf } from "./queued.js";
 import type { Wire } from "./wire.js";
 
 /** A job that is ready for the engine, and what only the queue needs to know of it. */
@@ -19,28 +17,26 @@ export interface Prepared {
   /** The serialized input, before any codec. */
   readonly bytes: Uint8Array;
   readonly settings: Effective;
+  readonly origin: Origin | undefined;
 }
 
 /** Makes jobs of calls: everything about one that happens before the engine is asked. */
 export class Preparation {
   readonly #wire: Wire;
-  readonly #defaults: Change;
   readonly #movingValues = new MovingValues();
 
-  constructor(wire: Wire, defaults: Change) {
+  constructor(wire: Wire) {
     this.#wire = wire;
-    this.#defaults = defaults;
   }
 
   /**
-   * @throws {DefinitionError} when the task or an option is not as it should be.
+   * @throws {DefinitionError} when an option is not as it should be.
    * @throws {UnserializableError} when the serializer cannot carry the input.
    * @throws {InvalidInputError} when the input does not fit the task's schema.
    */
-  async prepare(owner: string, type: TaskClass, input: unknown, options: EnqueueOptions, origin: Origin | undefined): Promise<Prepared> {
-    const plan = planOf(type);
-    const name = keyNameOf(type);
-    const settings = withChange(withChange(withChange(DEFAULTS, this.#defaults), queuedOf(type)), parseSettings(owner, options));
+  async prepare(owner: string, outline: Outline, input: unknown, options: EnqueueOptions, origin: Origin | undefined): Promise<Prepared> {
+    const { plan, name } = outline;
+    const settings = withChange(outline.settings, parseSettings(owner, options));
     const id = options.id === undefined ? uuidv7(configuration.clock.epoch()) : checkId(options.id);
     const bytes = this.#wire.serializer.serialize(input);
     const key = resolveKey(options, settings.idempotent, name, bytes);
@@ -48,7 +44,7 @@ export class Preparation {
       this.#movingValues.look(name, input, bytes, configuration.clock.epoch());
     if (settings.checkInput) await this.#check(plan, input, bytes);
     const payload = await this.#wire.pack(bytes, { origin, timeoutMs: settings.timeoutMs });
-    return { job: { id, task: name, payload, key: key?.text, options: jobOptionsOf(settings) }, bytes, settings };
+    return { job: { id, task: name, payload, key: key?.text, options: jobOptionsOf(settings) }, bytes, settings, origin };
   }
 
   /** Holds against the schema what the worker will have: the input as the serializer gives it back. */

@@ -5,7 +5,6 @@ import { uuidv7 } from "../support/uuid.js";
 import { outsideRuns } from "../task/chain.js";
 import { configuration } from "../task/configuration.js";
 import type { InputOf, ResultOf, TaskClass } from "../task/contract.js";
-import { keyNameOf } from "../task/name.js";
 import { heard } from "../telemetry/emitter.js";
 import { announceJob } from "./announce.js";
 import { readAnswer } from "./answer.js";
@@ -16,8 +15,10 @@ import { TaskHandler } from "./handler.js";
 import { answerText, jobOf, type Job } from "./job.js";
 import { Mismatches } from "./mismatch.js";
 import { JOB_SETTINGS, type EnqueueOptions } from "./options.js";
+import type { Origin } from "../task/origin.js";
 import { originHere } from "./origin-here.js";
-import type { Engine, JobRecord, Receipt } from "./port.js";
+import { Outlines } from "./outline.js";
+import type { Engine, EngineJob, JobRecord, Receipt } from "./port.js";
 import { Preparation, type Prepared } from "./prepare.js";
 import { resolveQueueOptions, type QueueOptions } from "./queue-options.js";
 import { checkScheduleName, parseTimes, scheduleOf, type Schedule, type ScheduleOptions } from "./schedule.js";
@@ -34,6 +35,7 @@ export class Queue {
   readonly #engine: Engine;
   readonly #calls: EngineCalls;
   readonly #wire: Wire;
+  readonly #outlines: Outlines;
   readonly #preparation: Preparation;
   readonly #mismatches: Mismatches;
   readonly #onError: (error: Error) => void;
@@ -48,7 +50,8 @@ export class Queue {
     this.#engine = outsideRuns(() => engine(namespace)); // its timers and connections belong to no run
     this.#calls = new EngineCalls(this.#engine, timeoutMs);
     this.#wire = wire;
-    this.#preparation = new Preparation(wire, defaults);
+    this.#outlines = new Outlines(defaults);
+    this.#preparation = new Preparation(wire);
     this.#mismatches = new Mismatches(this.#calls, wire);
     this.#onError = onError;
     this.#engine.runsWith?.(new TaskHandler((name) => this.#known.get(name), wire, onError));
@@ -65,9 +68,9 @@ export class Queue {
    */
   async enqueue<C extends TaskClass>(task: C, ...args: EnqueueArguments<C>): Promise<JobHandle<C>> {
     const [input, options = {}] = args;
-    const owner = `enqueue(${keyNameOf(task)})`;
+    const owner = `enqueue(${this.#nameOf(task)})`;
     checkOptions(owner, options, ["id", ...CALL_OPTIONS]);
-    const prepared = await this.#prepare(owner, task, input, options);
+    const prepared = await this.#prepare(owner, task, input, options, originHere());
     const [receipt] = await this.#hand([prepared]);
     return this.#handle(task, receipt ?? { id: prepared.job.id, coalesced: false }); // one job, one receipt
   }
@@ -78,13 +81,14 @@ export class Queue {
    * @throws as `enqueue`. Nothing is enqueued when an entry is wrong; a mismatch with a job that is already there is found only afterwards.
    */
   async enqueueMany<C extends TaskClass>(task: C, entries: readonly BatchEntry<C>[]): Promise<readonly JobHandle<C>[]> {
-    const owner = `enqueueMany(${keyNameOf(task)})`;
+    const owner = `enqueueMany(${this.#nameOf(task)})`;
+    const origin = originHere();
     if (!Array.isArray(entries)) checkOptions(`${owner}: the entries`, [], []); // says what it takes
     const batch = await Promise.all(
       entries.map((entry: { readonly input?: InputOf<C> } & EnqueueOptions, at) => {
         checkOptions(`${owner}: entry ${at}`, entry, ["input", "id", ...CALL_OPTIONS]);
         const { input, ...options } = entry;
-        return this.#prepare(`${owner}: entry ${at}`, task, input, options);
+        return this.#prepare(`${owner}: entry ${at}`, task, input, options, origin);
       }),
     );
     const receipts = await this.#hand(batch);
@@ -121,7 +125,7 @@ export class Queue {
     const timeoutMs = toMs("result(): timeout", options.timeout ?? 30);
     const what = { what: "wait for a job", patienceMs: timeoutMs };
     const record = (await this.#calls.ask(what, (engine) => engine.settled(id, { timeoutMs }))) ?? (await this.#record(id));
-    const text = await this.#answerOf(keyNameOf(task), id, record);
+    const text = await this.#answerOf(this.#nameOf(task), id, record);
     return (await readAnswer(task, text)) as ResultOf<C>; // its output went through this task's schema
   }
 
@@ -154,7 +158,7 @@ export class Queue {
     const job = { id: uuidv7(configuration.clock.epoch()), task, payload, key, options: { ...options, delayMs: 0 } };
     const [receipt] = await this.#calls.ask({ what: "enqueue a job", ids: [job.id] }, (engine) => engine.enqueue([job]));
     await this.#calls.ask({ what: "forget a job" }, (engine) => engine.forget(id));
-    return receipt === undefined ? undefined : this.#announced(receipt, task, key);
+    return receipt === undefined ? undefined : this.#announced(receipt, { task, key }, originHere());
   }
 
   /**
@@ -164,10 +168,10 @@ export class Queue {
    * @throws as `enqueue`.
    */
   async schedule<C extends TaskClass>(name: string, task: C, input: InputOf<C>, options: ScheduleOptions): Promise<void> {
-    const owner = `schedule(${keyNameOf(task)})`;
+    const owner = `schedule(${this.#nameOf(task)})`;
     checkOptions(owner, options, ["cron", "every", "timeZone", ...CALL_OPTIONS]);
     const every = parseTimes(options);
-    const { job } = await this.#prepare(owner, task, input, options, false);
+    const { job } = await this.#prepare(owner, task, input, options, undefined); // its ticks are nobody's children
     const schedule = { name: checkScheduleName(name), every, task: job.task, payload: job.payload, key: job.key, options: job.options };
     await this.#calls.ask({ what: "keep a schedule" }, (engine) => engine.schedule(schedule));
   }
@@ -199,9 +203,14 @@ export class Queue {
     await this.#engine.close();
   }
 
-  #prepare(owner: string, task: TaskClass, input: unknown, options: EnqueueOptions, crosses = true): Promise<Prepared> {
-    this.#known.set(keyNameOf(task), task);
-    return this.#preparation.prepare(owner, task, input, options, crosses ? originHere() : undefined);
+  #nameOf(task: TaskClass): string {
+    return this.#outlines.of(task).name;
+  }
+
+  #prepare(owner: string, task: TaskClass, input: unknown, options: EnqueueOptions, origin: Origin | undefined): Promise<Prepared> {
+    const outline = this.#outlines.of(task);
+    this.#known.set(outline.name, task);
+    return this.#preparation.prepare(owner, outline, input, options, origin);
   }
 
   async #hand(batch: readonly Prepared[]): Promise<readonly Receipt[]> {
@@ -213,13 +222,15 @@ export class Queue {
     const settled: Receipt[] = [];
     for (const [at, entry] of batch.entries()) {
       const receipt = receipts[at] ?? { id: entry.job.id, coalesced: false }; // the port promises one for each
-      settled.push(this.#announced(await this.#mismatches.settle(entry, receipt), entry.job.task, entry.job.key));
+      const isToBeCompared = receipt.coalesced && entry.settings.onMismatch === "reject";
+      const stands = isToBeCompared ? await this.#mismatches.settle(entry, receipt) : receipt;
+      settled.push(this.#announced(stands, entry.job, entry.origin));
     }
     return settled;
   }
 
-  #announced(receipt: Receipt, task: string, key: string | undefined): Receipt {
-    const about = { id: receipt.id, task, type: this.#known.get(task), origin: originHere() };
+  #announced(receipt: Receipt, { task, key }: Pick<EngineJob, "task" | "key">, origin: Origin | undefined): Receipt {
+    const about = { id: receipt.id, task, type: this.#known.get(task), origin };
     announceJob(about, "job_enqueued")?.({ coalesced: receipt.coalesced, key });
     return receipt;
   }
