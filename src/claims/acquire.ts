@@ -78,13 +78,13 @@ export interface KeepOptions {
 }
 
 /** Keeps what was granted: renews it, and aborts the run's signal when it is lost. Told on a timer that all leases share, so what listeners start is put into this run. */
-export function keep(run: Run, { key, store }: Asking, { claimedAt }: Granted, options: KeepOptions): Lease {
+export function keep(run: Run, asking: Asking, { claimedAt }: Granted, options: KeepOptions): Lease {
   const { leaseMs, maxHoldMs, onLost, onRenewError } = options;
-  return new Lease(
+  return (asking.lease = new Lease(
     {
-      store,
+      store: asking.store,
       clock: run.clock,
-      key,
+      key: asking.key,
       owner: run.runId,
       leaseMs,
       maxHoldMs,
@@ -97,5 +97,5 @@ export function keep(run: Run, { key, store }: Asking, { claimedAt }: Granted, o
       onRenewError: (thrown) => insideRun(run, () => onRenewError(toError(thrown))),
     },
     claimedAt,
-  );
+  ));
 }

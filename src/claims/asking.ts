@@ -4,7 +4,7 @@ import { toError } from "../support/thrown.js";
 import { withinTime } from "../support/time-limit.js";
 import type { SetResult, Store, StoreEntry } from "../stores/store.js";
 import type { Hold, Run } from "../task/run.js";
-import { safeMs } from "./lease.js";
+import { safeMs, type Lease } from "./lease.js";
 import { storeOf, storeTimeoutMs } from "./store-of.js";
 
 export interface AskingOptions {
@@ -35,6 +35,8 @@ const SEEN_LATE = "The claim was granted, but the process was held up for so lon
 export class Asking implements Hold {
   /** Is the key held? Set by a grant; whoever ends the hold takes it back. */
   held = false;
+  /** What was granted, while it is kept. */
+  lease: Lease | undefined;
   readonly store: Store;
   readonly #run: Run;
   readonly #options: AskingOptions;
@@ -54,6 +56,10 @@ export class Asking implements Hold {
 
   get key(): string {
     return this.#options.key;
+  }
+
+  check(): void {
+    this.lease?.check();
   }
 
   /** Asks once. A call that failed may have taken effect: it is made again as the same owner, who is then granted what he holds. */

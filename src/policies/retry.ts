@@ -124,6 +124,7 @@ function retryLayer(retry: Retry): Layer {
       announce(run, "retry_scheduled")?.({ attempt: run.attempts + 1, delayMs: waitMs, error: outcome.error });
       const leftMs = waitMs - (run.clock.now() - failedAt);
       if (leftMs > 0) await sleep(run.clock, leftMs, run.scope);
+      run.checkHolds();
       if (run.scope.aborted) return run.abortedOutcome();
       announce(run, "task_retried")?.({ attempt: run.attempts + 1 });
     }

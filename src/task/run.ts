@@ -32,6 +32,8 @@ export interface Hold {
   readonly key: string;
   /** Is it held now? Not before it is granted, and not after it was concluded. */
   readonly held: boolean;
+  /** Looks at the clock, whose alarms may be late: a lease that is over is lost, and the run's signal aborts. */
+  check(): void;
 }
 
 /** One run: everything that is known of it from the call to the result. Layers get it, and may note things on it. */
@@ -120,6 +122,11 @@ export class Run {
     const sealed = Object.freeze(metadata === undefined ? outcome : Object.assign({}, outcome, { metadata: frozenCopy(metadata) }));
     if (this.verified === outcome) this.verified = sealed;
     return (this.#sealed = sealed);
+  }
+
+  /** Does the run still hold what it has claimed? Asked before work begins anew: where not, the run has been aborted. */
+  checkHolds(): void {
+    if (this.holds !== undefined) for (const hold of this.holds) hold.check();
   }
 
   /** Adds to what the result's metadata will show. */

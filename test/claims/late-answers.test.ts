@@ -6,6 +6,7 @@ import {
   literal,
   MemoryStore,
   resetConfiguration,
+  retryOn,
   type SetOptions,
   type SetResult,
 } from "taskwright";
@@ -101,4 +102,33 @@ test("a renewal's refusal that comes late is heeded", async () => {
   expect(events).toMatchObject([{ payload: { why: "refused" } }]);
   pause.resume();
   await run;
+});
+
+test.each([
+  ["in the wait between two attempts", 0.4],
+  ["in the attempt itself", 0],
+])("no further attempt begins when the lease has run out %s, also before the alarm has rung", async (where, delay) => {
+  const clock = new StallingClock();
+  const store = new MemoryStore({ clock });
+  configure((config) => {
+    config.clock = clock;
+    config.store = store;
+  });
+  const events = recordEvents("idempotency_lost", "task_retried");
+  let attempts = 0;
+  const Sample = taskOf(() => {
+    attempts += 1;
+    if (delay === 0) clock.stall(3_500);
+    throw new Error("connection reset");
+  });
+  idempotentBy(literal("key"), { ttl: 3, lease: 3 })(Sample);
+  retryOn(Error, { limit: 1, delay })(Sample);
+  const run = Sample.execute();
+  await clock.advance(0);
+  if (delay > 0) clock.stall(3_500);
+  await clock.advance(delay * 1_000);
+
+  expect(await run, where).toMatchObject({ status: "failed", metadata: { code: "aborted" } });
+  expect(attempts).toBe(1);
+  expect(events).toMatchObject([{ name: "idempotency_lost", payload: { why: "expired" } }]);
 });
