@@ -35,12 +35,12 @@ const SEAMS: readonly Change[] = [
 /** What a run needs: not the queues, not the stores of other processes, not what is for tests. */
 const sources = new Map([...readSources("src")].filter(([path]) => !/^(bullmq|queue|redis|stores\/redis|testing|adapters)\//.test(path)));
 const compiled = new Map<string, string>();
-let folder: string | undefined;
-let copies = 0;
 
 /** Loads one more copy of the sources, with these changes. */
 export async function loadLibrary(changes: readonly Change[] = []): Promise<Library> {
-  const root = join(cacheFolder(), String((copies += 1)));
+  // Below `node_modules` the copy finds what the library imports, and the test runner lets it be.
+  mkdirSync("node_modules/.cache", { recursive: true });
+  const root = mkdtempSync("node_modules/.cache/proof-");
   for (const [path, text] of changed(sources, [...SEAMS, ...changes])) {
     const target = join(root, path.replace(/\.ts$/, ".js"));
     mkdirSync(dirname(target), { recursive: true });
@@ -51,6 +51,7 @@ export async function loadLibrary(changes: readonly Change[] = []): Promise<Libr
   const configured = await load<typeof configuration>("task/configuration.js");
   const shutdown = await load<{ readonly held: Set<unknown> }>("claims/shutdown.js");
   const waiting = await load<{ readonly waiters: Map<string, unknown> }>("claims/waiting.js");
+  rmSync(root, { recursive: true }); // all of it is loaded
   return {
     api: index,
     configuration: () => configured.configuration,
@@ -82,15 +83,4 @@ function compile(text: string): string {
     compiled.set(text, code);
   }
   return code;
-}
-
-/** Below `node_modules`, where the copies find what the library imports, and the test runner lets them be. */
-function cacheFolder(): string {
-  if (folder === undefined) {
-    mkdirSync("node_modules/.cache", { recursive: true });
-    const made = mkdtempSync("node_modules/.cache/proof-");
-    process.once("exit", () => rmSync(made, { recursive: true, force: true }));
-    folder = made;
-  }
-  return folder;
 }
