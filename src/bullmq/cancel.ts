@@ -1,4 +1,4 @@
-import { rememberCancelled } from "./cancelled-jobs.js";
+import { findCancelled, rememberCancelled } from "./cancelled-jobs.js";
 import { readRecord, readStored } from "./read.js";
 import type { BullQueue } from "./storage.js";
 import { systemClock } from "../support/clock.js";
@@ -16,21 +16,33 @@ export async function cancelJob(
   id: string,
   tell: () => void,
 ): Promise<"cancelled" | "requested" | "finished" | "unknown"> {
-  const job = await queue.getJob(id);
-  if (job === undefined || job.finishedOn !== undefined) return endedAnswer(await readRecord(queue, id));
-  await job.updateData({ ...job.data, cancel: true });
+  if (!(await mark(queue, id))) return endedAnswer(await readRecord(queue, id));
   const record = await readStored(queue, id);
   if (record === undefined) return "unknown";
   if (record.state === "running") {
     tell();
     return "requested";
   }
-  // A worker that had the job may have heard of it already.
-  if (record.state === "cancelled") return "requested";
+  // By a worker that had it and has heard of it already; or by somebody else, before a worker had it.
+  if (record.state === "cancelled") return (await findCancelled(queue, id)) === undefined ? "requested" : "cancelled";
   if (record.state !== "pending") return "finished";
   // First the record, so that whoever looks meanwhile finds one or the other.
   await rememberCancelled(queue, { ...record, state: "cancelled", endedAt: systemClock.epoch() });
-  return (await queue.remove(id)) === 1 ? "cancelled" : "requested";
+  if ((await queue.remove(id)) === 1) return "cancelled";
+  return (await readStored(queue, id))?.state === "running" ? "requested" : "cancelled";
+}
+
+/** Marks a job that has not ended, and tells whether there was one. */
+async function mark(queue: BullQueue, id: string): Promise<boolean> {
+  const job = await queue.getJob(id);
+  if (job === undefined || job.finishedOn !== undefined) return false;
+  try {
+    await job.updateData({ ...job.data, cancel: true });
+    return true;
+  } catch (error) {
+    if ((await queue.getJob(id)) === undefined) return false; // somebody else has just cancelled it
+    throw error;
+  }
 }
 
 function endedAnswer(record: JobRecord | undefined): "finished" | "unknown" {

@@ -110,6 +110,22 @@ export const cancelCases: readonly EngineCase[] = [
     },
   },
   {
+    name: "a pending job that many cancel at once is cancelled, and all of them hear of it",
+    async run(bench) {
+      for (let round = 0; round < 5; round += 1) {
+        const { id } = await bench.enqueued({ key: "k", options: { delayMs: 60_000 } });
+        const answers = await Promise.all(Array.from({ length: 8 }, () => bench.engine.cancel(id)));
+        bench.holds(answers.includes("cancelled"), "one of them cancels it");
+        bench.holds(
+          answers.every((answer) => answer === "cancelled" || answer === "finished"),
+          `nobody is told anything else: ${answers.join(", ")}`,
+        );
+        bench.equal((await bench.engine.get(id))?.state, "cancelled");
+        bench.equal(await bench.engine.holder("k"), undefined);
+      }
+    },
+  },
+  {
     name: "many jobs that are cancelled while workers take them either run or are cancelled, and hold no key",
     async run(bench) {
       const worker = await bench.work(async ({ signal }) => {
