@@ -84,7 +84,6 @@ export class Ledger {
   /** An attempt of `work` begins. */
   onAttempt(caller: Caller): void {
     const { slot } = this.#world;
-    if (isUnaware(caller, this.#world.now)) return;
     const [live] = this.successes.filter(({ until }) => this.#world.now < until);
     if (live !== undefined) this.fail("no second success within retention", `${caller.name} begins to work after a success of ${live.run}`);
     if (!this.granted.has(caller.name))
@@ -174,14 +173,6 @@ export class Ledger {
     if (slot === undefined) return "free";
     return slot.owner === undefined ? "completed" : `held by ${this.#world.callerOf(slot.owner)?.name ?? slot.owner}`;
   }
-}
-
-/**
- * A known limit: where the event loop stood still, a retry can begin before the lease's alarm has been heard. The first attempt
- * cannot: its grant is held against the clock.
- */
-function isUnaware({ attempts, process }: Caller, now: number): boolean {
-  return attempts > 1 && process.nextDue <= now;
 }
 
 function isSame(a: Slot | undefined, b: Slot | undefined): boolean {
