@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import { parse, stringify } from "devalue";
 import { UnstorableOutputError } from "../errors.js";
+import { readTagged, writeTagged } from "../support/tagged.js";
 import { toError, messageOf } from "../support/thrown.js";
 import type { SuccessOutcome } from "../task/outcome.js";
 import type { Run } from "../task/run.js";
@@ -15,7 +15,7 @@ export type Encoded = { readonly text: string } | { readonly why: "unstorable" |
 export async function encodeOutput(run: Run, outcome: SuccessOutcome, maxBytes: number): Promise<Encoded> {
   try {
     for (const value of new Set([encodedSide(run, outcome), outcome.returned])) {
-      const text = stringify(value, REDUCERS);
+      const text = writeTagged(value);
       const bytes = Buffer.byteLength(text);
       if (bytes > maxBytes) return tooLarge(run, bytes, maxBytes);
       if (await isFaithful(run, text, outcome.output)) return { text };
@@ -48,12 +48,12 @@ async function isFaithful(run: Run, text: string, output: unknown): Promise<bool
 
 /** Equal all the way down; what can be written is equal when it is written alike, an invalid date say. */
 function isSame(replayed: unknown, output: unknown): boolean {
-  return isDeepStrictEqual(replayed, output) || stringify(replayed, REDUCERS) === stringify(output, REDUCERS);
+  return isDeepStrictEqual(replayed, output) || writeTagged(replayed) === writeTagged(output);
 }
 
 /** @throws when the text is not ours, or does not fit the schema any more. */
 export async function decodeOutput(run: Run, text: string): Promise<unknown> {
-  const value: unknown = parse(text, REVIVERS);
+  const value = readTagged(text);
   const answer = await run.plan.parseOutput?.(value);
   if (answer === undefined) return value;
   if (answer.issues === undefined) return answer.value;
@@ -78,28 +78,4 @@ interface Encodes {
 
 function canEncode(schema: Schema): schema is Schema & Encodes {
   return "safeEncode" in schema && typeof schema.safeEncode === "function";
-}
-
-/** Where devalue's own rules would say too much or too little. */
-const REDUCERS: Record<string, (value: unknown) => unknown> = {
-  /** A view of part of a buffer is copied out of it: the rest may be other people's data, Node's pool of small buffers say. */
-  View: (value) => ArrayBuffer.isView(value) && value.byteLength < value.buffer.byteLength && partOf(value),
-  /** A subclass of a built-in (a Buffer, a Map of somebody's own) would come back as the built-in, and not as what it was. */
-  Subclass: (value) => {
-    if (typeof value === "object" && value !== null && isSubclass(value))
-      throw new TypeError(`instances of ${value.constructor.name} cannot be given back as they were`);
-    return false;
-  },
-};
-const REVIVERS: Record<string, (value: unknown) => unknown> = { View: (value) => value };
-
-function partOf(view: ArrayBufferView): unknown {
-  const bytes = view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength);
-  return Reflect.construct(view.constructor, [bytes]); // the same kind of view
-}
-
-function isSubclass(value: object): boolean {
-  const builtIn: unknown = Reflect.get(globalThis, Object.prototype.toString.call(value).slice("[object ".length, -1));
-  if (typeof builtIn !== "function" || builtIn === Object) return false;
-  return Object.getPrototypeOf(value) !== builtIn.prototype;
 }

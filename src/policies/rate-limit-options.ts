@@ -1,4 +1,3 @@
-import type { Segment } from "../claims/key.js";
 import { describeResolver, parseResolver, type CallsFor, type Literal, type Resolver, type ResolverFunction } from "../claims/resolver.js";
 import { DefinitionError } from "../errors.js";
 import { checkInteger, checkOptions, checkWord, describe } from "../support/check.js";

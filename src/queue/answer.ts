@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { NoResultError } from "../errors.js";
+import { readTagged, writeTagged } from "../support/tagged.js";
 import { messageOf, toError } from "../support/thrown.js";
 import { planOf, type Plan } from "../task/plan.js";
 import { resultJson, type Json, type ResultJson } from "../task/result-json.js";
@@ -7,7 +8,6 @@ import type { Result } from "../task/result.js";
 import type { Schema } from "../task/schema.js";
 import type { TaskClass } from "../task/contract.js";
 import { revivedResult } from "./revive.js";
-import { readTagged, writeTagged } from "./tagged.js";
 
 /** How an output travels: as zod takes it back through the schema's codecs, or as it is; or why it could not. */
 type Carried = { readonly by: "schema" | "value"; readonly text: string } | { readonly lost: string };

@@ -38,7 +38,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   cborg: ["queue/serializers/cbor.ts"],
   cockatiel: ["policies/circuit.ts"],
   croner: ["queue/cron.ts"],
-  devalue: ["idempotency/codec.ts", "queue/tagged.ts"],
+  devalue: ["support/tagged.ts"],
   "p-queue": ["queue/engines/memory/pool.ts"],
   "rate-limiter-flexible": ["policies/limiter.ts"],
   "reflect-metadata/lite": ["task/metadata.ts"],
