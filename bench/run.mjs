@@ -39,7 +39,7 @@ async function allRows(library) {
   const exported = await import(library);
   const files = readdirSync(new URL("rows/", import.meta.url)).sort();
   const modules = await Promise.all(files.map((file) => import(new URL(`rows/${file}`, import.meta.url).href)));
-  return modules.flatMap(({ rows }) => rows(exported, { library }));
+  return (await Promise.all(modules.map(({ rows }) => rows(exported, { library })))).flat();
 }
 
 function chosen(rows, text) {
