@@ -10,13 +10,14 @@ const alias = [
 ];
 
 /**
- * Runs once: it looks at the built package, the compilers and the documentation; at many processes, which take their time; or at
- * engines of queues, which know no decorators.
+ * Runs once: it looks at the built package, the compilers and the documentation; at many processes and at servers with faults, which
+ * take their time; or at engines of queues, which know no decorators.
  */
 const once = [
   "test/package/**/*.test.ts",
   "test/types/**/*.test.ts",
   "test/**/*-processes.test.ts",
+  "test/faults/**/*.test.ts",
   "test/contracts/engine-*.test.ts",
   "test/bullmq/**/*.test.ts",
 ];
