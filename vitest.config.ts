@@ -20,6 +20,7 @@ const once = [
   "test/faults/**/*.test.ts",
   "test/contracts/engine-*.test.ts",
   "test/bullmq/**/*.test.ts",
+  "test/hostile/bullmq-*.test.ts",
 ];
 /** Runs once, too: every schedule of the claim protocol, on copies of the sources. */
 const proof = ["test/proof/**/*.test.ts"];
