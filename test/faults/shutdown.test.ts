@@ -6,7 +6,7 @@ import { chances, Crew, LONG } from "./crew.js";
 import { expectKept, expectNobodyRobbed, heldKeys } from "./disturb.js";
 
 const SEED = 20_261_102;
-const WAVES = LONG ? 60 : 3;
+const WAVES = LONG ? 60 : 2;
 const SIZE = 3;
 
 let servers: RedisServer[] = [];
