@@ -49,6 +49,17 @@ async function replicated(client: Redis): Promise<void> {
   while ((await client.wait(1, 1_000)) < 1);
 }
 
+/** All that a master has done, its replica has done as well. */
+async function caughtUp(master: Redis): Promise<void> {
+  for (;;) {
+    const info = await master.info("replication");
+    const [, done] = /master_repl_offset:(\d+)/.exec(info) ?? [];
+    const [, passedOn] = /slave0:.*offset=(\d+)/.exec(info) ?? [];
+    if (done !== undefined && done === passedOn) return;
+    await wait(10);
+  }
+}
+
 function useProxy(): Redis {
   const client = quietClient(proxy.port, { retryStrategy: () => 20 });
   configure((config) => {
@@ -111,8 +122,8 @@ describe("a failover", () => {
         for (let failover = 0; failover < FAILOVERS; failover += 1) {
           const [master, replica] = pair;
           await commanding(master.port, async (client) => {
-            await client.call("CLIENT", "PAUSE", 300, "WRITE"); // as FAILOVER does: nothing is acknowledged that is not passed on
-            await wait(50);
+            await client.call("CLIENT", "PAUSE", 20_000, "WRITE"); // as FAILOVER does: nothing is acknowledged that is not passed on
+            await caughtUp(client);
             await promote(replica);
             proxy.moveTo(replica.port);
             await client.call("CLIENT", "UNPAUSE");
