@@ -65,6 +65,14 @@ export interface Pair {
   readonly later: LedgerRun;
 }
 
+/**
+ * The store counts lives in whole milliseconds, and reads its clock once for them and once for the fence: in microseconds, a life may seem
+ * to end so much early. Holders allow for more: a hundredth of the lease and two milliseconds.
+ */
+const WHOLE_MS = 2_000;
+const LEASE = LEASE_MS * 1_000 - WHOLE_MS;
+const TTL = TTL_MS * 1_000 - WHOLE_MS;
+
 export async function readAccount(ledgerPort: number): Promise<Account> {
   const client = quietClient(ledgerPort);
   const lines = await client.lrange("ledger", 0, -1);
@@ -88,7 +96,7 @@ export function accountOf(lines: readonly Line[]): Account {
     sent: sentBy.size,
     freed: lines.flatMap((line) => (line.kind === "freed" ? line.keys : [])),
     overlaps: pairs.filter(({ before, later }) => before.completed !== true && later.grantedAt < heldUntil(before)),
-    repeats: pairs.filter(({ before, later }) => before.completed === true && later.grantedAt < (before.endedAt ?? 0) + TTL_MS * 1_000),
+    repeats: pairs.filter(({ before, later }) => before.completed === true && later.grantedAt < (before.endedAt ?? 0) + TTL),
     untrue: [
       ...[...runs.values()].filter((run) => run.key === undefined).map(({ run }) => `${run} worked without a claim`),
       ...answers.flatMap((answer) => {
@@ -139,7 +147,7 @@ function neighbours(runs: readonly LedgerRun[]): readonly Pair[] {
 
 /** The earliest moment from which another run may have its key, by what the ledger knows. */
 function heldUntil({ key, grantedAt, endedAt, outcome, lost }: LedgerRun): number {
-  const leaseOver = grantedAt + LEASE_MS * 1_000;
+  const leaseOver = grantedAt + LEASE;
   if (endedAt === undefined) return leaseOver; // it died at its work
   if (lost !== undefined) return leaseOver;
   const remembers = key?.startsWith("cmdx:idem:") === true && outcome === "success"; // it was not recorded, or it died before it could say so
