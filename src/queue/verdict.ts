@@ -1,5 +1,6 @@
 import { ShutdownError } from "../errors.js";
 import type { Result } from "../task/result.js";
+import { wasTurnedAway } from "../task/seal.js";
 import type { Verdict } from "./port.js";
 
 /** The shortest and the longest wait before a job is tried that was turned away for now, in milliseconds. */
@@ -18,9 +19,12 @@ const LATER: ReadonlySet<unknown> = new Set(["rate_limited", "circuit_open", "lo
  *     worker 2                          |- duplicate, processing  (completed now, the work would never be done)
  *
  * So the job waits until the slot tells: completed, then the duplicate completes the job; free, then the work is done.
+ *
+ * Only a run that never came to its work waits at no cost: one that has worked, and then says the same words or hands on the refusal
+ * of a run inside it, has had its attempt.
  */
 export function verdictOf(result: Result, answer: string, signal: AbortSignal): Verdict {
-  const waitMs = turnedAway(result);
+  const waitMs = wasTurnedAway(result) ? waitOf(result) : undefined;
   if (result.status !== "failed") return waitMs === undefined ? { kind: "completed", answer } : { kind: "handed_back", delayMs: waitMs };
   if (signal.aborted && signal.reason === "cancelled") return { kind: "cancelled", answer };
   if (signal.aborted && result.metadata.code === "aborted") return { kind: "handed_back", delayMs: 0 };
@@ -29,8 +33,8 @@ export function verdictOf(result: Result, answer: string, signal: AbortSignal): 
   return { kind: "failed", answer, reason: reasonOf(result), retry: result.retryable };
 }
 
-/** How long to wait when the run was turned away for now; undefined when it was not. */
-function turnedAway({ metadata }: Result): number | undefined {
+/** How long to wait when the run was turned away for now; undefined when it was for good. */
+function waitOf({ metadata }: Result): number | undefined {
   const { code, state, retryAfterMs } = metadata;
   const isForNow = (code === "duplicate" && state === "processing") || LATER.has(code);
   if (!isForNow) return undefined;

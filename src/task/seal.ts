@@ -6,6 +6,15 @@ import type { Metadata, Result } from "./result.js";
 import type { Run } from "./run.js";
 
 const NO_METADATA: Metadata = Object.freeze({});
+const turnedAway = new WeakSet<Result>();
+
+/**
+ * Was the run turned away by a layer, before anything of the task itself was done or said? Notes alone do not tell: a task may
+ * write what it likes, and a nested run's refusal comes through with its notes.
+ */
+export function wasTurnedAway(result: Result): boolean {
+  return turnedAway.has(result);
+}
 
 /** The frozen answer of a run. */
 export function sealResult(run: Run, outcome: Outcome): Result {
@@ -29,7 +38,9 @@ export function sealResult(run: Run, outcome: Outcome): Result {
   result["tags"] = plan.tags;
   result["context"] = chain.contextCopy();
   Object.defineProperty(result, "toJSON", TO_JSON);
-  return Object.freeze(result) as unknown as Result; // whole now: what all results have was set just above, field by field, which is the fast way
+  const whole = result as unknown as Result; // what all results have was set just above, field by field, which is the fast way
+  if (run.attempts === 0 && run.halt === undefined && !("origin" in outcome && outcome.origin !== undefined)) turnedAway.add(whole);
+  return Object.freeze(whole);
 }
 
 /** What only results of this status have. The words first: they are what a person looks for in a log. */
