@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import type { EngineJob, EngineSchedule } from "../queue/port.js";
 import { systemClock } from "../support/clock.js";
+import { uuidOf } from "../support/uuid.js";
 import type { BullQueue } from "./storage.js";
 import { internalData, TICK, type StoredJob } from "./stored-job.js";
 
@@ -47,10 +47,4 @@ function scheduleOf(text: string): EngineSchedule {
   if ("intervalMs" in schedule.every) return schedule;
   const { cron, timeZone } = schedule.every;
   return { ...schedule, every: { cron, timeZone } }; // JSON leaves out what is undefined
-}
-
-/** A UUID of version 8 (RFC 9562, section 5.8), made of a text. */
-function uuidOf(text: string): string {
-  const hex = createHash("sha256").update(text).digest("hex");
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }

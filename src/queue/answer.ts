@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { NoResultError } from "../errors.js";
+import { describe } from "../support/check.js";
 import { readTagged, writeTagged } from "../support/tagged.js";
 import { messageOf, toError } from "../support/thrown.js";
 import { planOf, type Plan } from "../task/plan.js";
@@ -7,6 +8,7 @@ import { resultJson, type Json, type ResultJson } from "../task/result-json.js";
 import type { Result } from "../task/result.js";
 import type { Schema } from "../task/schema.js";
 import type { TaskClass } from "../task/contract.js";
+import type { JobRecord } from "./port.js";
 import { revivedResult } from "./revive.js";
 
 /** How an output travels: as zod takes it back through the schema's codecs, or as it is; or why it could not. */
@@ -26,11 +28,29 @@ export async function writeAnswer(type: TaskClass, result: Result): Promise<stri
   return JSON.stringify(answer);
 }
 
-/** The result again, with its output as the task's schema gives it. @throws {NoResultError} when it cannot be read. */
-export async function readAnswer(type: TaskClass, text: string): Promise<Result> {
+/** The answer of a job as it is kept. @throws {NoResultError} when there is none that this task could read. */
+export function answerOf(task: string, id: string, record: JobRecord | undefined): string {
+  if (record === undefined) throw new NoResultError(`There is no job ${describe(id)}, or it is forgotten.`, "unknown");
+  const { state, answer = "", reason = "no reason is known" } = record;
+  if (record.task !== task) throw new NoResultError(`The job ${id} is one of ${record.task}, and not of ${task}.`, "other_task");
+  if (state === "pending" || state === "running")
+    throw new NoResultError(`The job ${id} is ${state}; the time to wait is over.`, "timeout");
+  if (answer !== "") return answer;
+  if (state === "cancelled") throw new NoResultError(`The job ${id} was cancelled before it had a result.`, "cancelled");
+  if (state === "completed") throw new NoResultError(`The job ${id} is completed; its result could not be carried.`, "unreadable");
+  throw new NoResultError(`The job ${id} died without a result: ${reason}.`, "dead");
+}
+
+/**
+ * The result again, with its output as the task's schema gives it.
+ *
+ * @param read Gives the text that was written.
+ * @throws {NoResultError} when it cannot be read.
+ */
+export async function readAnswer(type: TaskClass, read: () => Promise<string>): Promise<Result> {
   const plan = planOf(type);
   try {
-    const { result, output } = JSON.parse(text) as Answer; // written above
+    const { result, output } = JSON.parse(await read()) as Answer; // written above
     return revivedResult(result, output === undefined ? undefined : await unload(plan, output));
   } catch (thrown) {
     const error = toError(thrown);

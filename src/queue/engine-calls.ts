@@ -13,6 +13,11 @@ export interface CallKind {
   readonly patienceMs?: number;
 }
 
+/** What becomes of an answer that comes when nobody waits for it any more. */
+export interface LateAnswer<T> {
+  readonly late?: (answer: T) => void;
+}
+
 /** The queue's way to its engine: every call has a time limit, and fails in one way. */
 export class EngineCalls {
   readonly #engine: Engine;
@@ -32,12 +37,12 @@ export class EngineCalls {
    * @throws {QueueUnavailableError} when the engine rejects, or does not answer in time.
    * @throws {QueueClosedError}
    */
-  async ask<T>({ what, ids = [], patienceMs = 0 }: CallKind, call: (engine: Engine) => Promise<T>): Promise<T> {
+  async ask<T>({ what, ids = [], patienceMs = 0, late }: CallKind & LateAnswer<T>, call: (engine: Engine) => Promise<T>): Promise<T> {
     if (this.#closed) throw new QueueClosedError(`The queue is closed: ${what} is not possible any more.`);
     try {
       // Where jobs run within the enqueue, it takes as long as they do.
       if (this.#engine.runsWith !== undefined) return await call(this.#engine);
-      return await withinTime(configuration.clock, this.#limitMs + patienceMs, () => call(this.#engine));
+      return await withinTime(configuration.clock, this.#limitMs + patienceMs, () => call(this.#engine), late);
     } catch (thrown) {
       throw this.#unavailable(what, ids, toError(thrown));
     }

@@ -10,7 +10,7 @@ import { writeAnswer } from "./answer.js";
 import type { Attempt, Ending, Handler, Verdict } from "./port.js";
 import { Progress } from "./progress.js";
 import { verdictOf } from "./verdict.js";
-import { UnknownFormatError, type Headers, type Wire } from "./wire.js";
+import { DamagedPayloadError, UnknownFormatError, type Headers, type Wire } from "./wire.js";
 
 /** How long a job waits that this worker cannot run, while another might, in milliseconds. */
 const NOT_MINE_MS = 1_000;
@@ -40,7 +40,8 @@ export class TaskHandler implements Handler {
       return verdict;
     } catch (thrown) {
       if (thrown instanceof UnknownFormatError) return this.#notMine(`A worker cannot read a job of ${attempt.task}`, thrown);
-      // A damaged payload, or a programmer's mistake: trying again would change nothing.
+      if (thrown instanceof DamagedPayloadError) this.#onTrouble(thrown); // the job's reason does not tell its cause
+      // That, or a programmer's mistake: trying again would change nothing.
       return { kind: "failed", answer: "", reason: messageOf(toError(thrown)), retry: false };
     }
   }
@@ -71,8 +72,17 @@ export class TaskHandler implements Handler {
     this.#origins.set(attempt.id, unpacked.origin);
     announceJob(this.#about(attempt), "job_started")?.({ attempt: attempt.attempt });
     const result = await runJob(type, input, attempt, unpacked, (thrown) => this.#onTrouble(toError(thrown)));
-    const answer = await this.#wire.pack(Buffer.from(await writeAnswer(type, result)), {});
-    return verdictOf(result, answer, attempt.signal);
+    return verdictOf(result, await this.#answerOf(type, result), attempt.signal);
+  }
+
+  /** The work is done by now, and its end does not depend on whether somebody can be told of it. */
+  async #answerOf(type: TaskClass, result: Result): Promise<string> {
+    try {
+      return await this.#wire.pack(Buffer.from(await writeAnswer(type, result)), {});
+    } catch (thrown) {
+      this.#onTrouble(toError(thrown));
+      return "";
+    }
   }
 
   #about({ id, task }: { readonly id: string; readonly task: string }): JobOfEvent {

@@ -25,16 +25,16 @@ export class Mismatches {
   checkBatch(batch: readonly Prepared[]): void {
     const first = new Map<string, Prepared>();
     for (const entry of batch) {
-      const { key } = entry.job;
-      const other = key === undefined ? undefined : first.get(key);
-      if (key === undefined) continue;
-      if (other === undefined) first.set(key, entry);
-      else if (entry.settings.onMismatch === "reject" && (other.job.task !== entry.job.task || !isSame(other.bytes, entry.bytes)))
-        throw new KeyMismatchError(
-          `Two entries of one call have the key ${key} and different payloads. Nothing was enqueued.`,
-          key,
-          undefined,
-        );
+      for (const name of namesOf(entry)) {
+        const other = first.get(name);
+        if (other === undefined) first.set(name, entry);
+        else if (entry.settings.onMismatch === "reject" && !isSameCall(other, entry))
+          throw new KeyMismatchError(
+            `Two entries of one call have the ${name} and different payloads. Nothing was enqueued.`,
+            keyOf(entry),
+            undefined,
+          );
+      }
     }
   }
 
@@ -45,9 +45,12 @@ export class Mismatches {
    *     this call  |- coalesced onto job 1          |- job 1 is gone: enqueued again, as job 2
    *     job 1    --|- runs -----|- ends, forgotten
    *
+   * An id that the caller gave may be that of an earlier job as well, which stands: that one is looked at in the same way.
+   *
    * @throws {KeyMismatchError} when its payload is another, or cannot be read here.
    */
   async settle(entry: Prepared, given: Receipt): Promise<Receipt> {
+    if (!given.coalesced && entry.hasOwnId) await this.#checkOwn(entry);
     let receipt = given;
     for (let repeats = 0; receipt.coalesced; repeats += 1) {
       const { id } = receipt;
@@ -64,11 +67,18 @@ export class Mismatches {
     return receipt;
   }
 
+  async #checkOwn(entry: Prepared): Promise<void> {
+    const record = await this.#calls.ask({ what: "look at a job" }, (engine) => engine.get(entry.job.id));
+    if (record !== undefined) await this.#compare(entry, record);
+  }
+
   async #compare(entry: Prepared, record: JobRecord): Promise<void> {
     const held = await this.#wire.unpack(record.payload).catch(() => undefined); // of another release: not known to be the same
-    if (held !== undefined && record.task === entry.job.task && isSame(held.bytes, entry.bytes)) return;
+    if (held !== undefined && isSameCall({ job: record, bytes: held.bytes }, entry)) return;
     throw new KeyMismatchError(
-      `${holds(entry, record.id)} with another payload. Give each request a key of its own.`,
+      record.id === entry.job.id
+        ? `There is a job ${record.id} with another payload. Give each request an id of its own.`
+        : `${holds(entry, record.id)} with another payload. Give each request a key of its own.`,
       keyOf(entry),
       record.id,
     );
@@ -83,6 +93,16 @@ function keyOf({ job }: Prepared): string {
   return job.key ?? "";
 }
 
-function isSame(a: Uint8Array, b: Uint8Array): boolean {
-  return Buffer.compare(a, b) === 0;
+/** What makes two entries of one call one job, in words. */
+function namesOf({ job: { id, key }, hasOwnId }: Prepared): readonly string[] {
+  return [...(hasOwnId ? [`id ${id}`] : []), ...(key === undefined ? [] : [`key ${key}`])];
+}
+
+interface Call {
+  readonly job: { readonly task: string };
+  readonly bytes: Uint8Array;
+}
+
+function isSameCall(one: Call, other: Call): boolean {
+  return one.job.task === other.job.task && Buffer.compare(one.bytes, other.bytes) === 0;
 }

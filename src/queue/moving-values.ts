@@ -17,7 +17,7 @@ export class MovingValues {
 
   look(task: string, input: unknown, payload: Uint8Array, now: number): void {
     if (this.#warned.has(task)) return;
-    const found = timeOfCall(input, now) ?? this.#randomId(task, payload);
+    const found = timeIfAny(input, now) ?? this.#randomId(task, payload);
     if (found === undefined) return;
     this.#warned.add(task);
     this.#last.delete(task);
@@ -36,6 +36,15 @@ export class MovingValues {
     const last = this.#last.get(task);
     this.#last.set(task, { text, masked });
     return last !== undefined && last.masked === masked && last.text !== text ? "a random UUID" : undefined;
+  }
+}
+
+/** A getter of the input, which the serializer had no reason to touch, may throw. No enqueue fails for a warning. */
+function timeIfAny(input: unknown, now: number): string | undefined {
+  try {
+    return timeOfCall(input, now);
+  } catch {
+    return undefined;
   }
 }
 

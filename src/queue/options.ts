@@ -118,8 +118,18 @@ export function jobOptionsOf({ delayMs, priority, attempts, backoff, keepMs }: E
   return { delayMs, priority, attempts, backoff, keepMs };
 }
 
+/** Names that BullMQ has for its own keys, beside which it keeps each job under its id. */
+const TAKEN: ReadonlySet<string> = new Set(
+  (
+    "active completed de delayed events failed id limiter marker meta paused pc prioritized repeat stalled stalled-check wait " +
+    "waiting-children"
+  ).split(" "),
+);
+
 /** @throws {DefinitionError} when it is none that every engine can keep. */
 export function checkId(id: unknown): string {
+  if (typeof id === "string" && TAKEN.has(id))
+    throw new DefinitionError(`id must be none of the names that engines use themselves: ${id}.`);
   if (typeof id === "string" && /^[\w-]{1,128}$/.test(id) && /[^\d]/.test(id)) return id;
   throw new DefinitionError(
     `id must be a text of letters, digits, "-" and "_", up to 128 of them and not digits alone, got ${describe(id)}. A UUID is one.`,

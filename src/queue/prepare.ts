@@ -17,6 +17,8 @@ export interface Prepared {
   /** The serialized input, before any codec. */
   readonly bytes: Uint8Array;
   readonly settings: Effective;
+  /** Was its id given by the caller? Then there may be a job of that id already. */
+  readonly hasOwnId: boolean;
   readonly origin: Origin | undefined;
 }
 
@@ -44,16 +46,22 @@ export class Preparation {
       this.#movingValues.look(name, input, bytes, configuration.clock.epoch());
     if (settings.checkInput) await this.#check(plan, input, bytes);
     const payload = await this.#wire.pack(bytes, { origin, timeoutMs: settings.timeoutMs });
-    return { job: { id, task: name, payload, key: key?.text, options: jobOptionsOf(settings) }, bytes, settings, origin };
+    return {
+      job: { id, task: name, payload, key: key?.text, options: jobOptionsOf(settings) },
+      bytes,
+      settings,
+      hasOwnId: options.id !== undefined,
+      origin,
+    };
   }
 
   /** Holds against the schema what the worker will have: the input as the serializer gives it back. */
   async #check(plan: Plan, input: unknown, bytes: Uint8Array): Promise<void> {
-    const serializer = this.#wire.serializer.name;
-    const issues = await issuesOf(plan, this.#wire.deserialize({ serializer, bytes }));
+    const { serializer } = this.#wire;
+    const issues = await issuesOf(plan, serializer.deserialize(bytes));
     if (issues === undefined) return;
     const changed = (await issuesOf(plan, input)) === undefined;
-    const why = changed ? `, once the ${serializer} serializer has carried it` : "";
+    const why = changed ? `, once the ${serializer.name} serializer has carried it` : "";
     throw new InvalidInputError(
       `This ${plan.name} was not enqueued, since its input does not fit its schema${why}: ${issuesText(issues)}`,
       issues,

@@ -60,7 +60,7 @@ export function resolveQueueOptions(options: QueueOptions): ResolvedQueueOptions
     wire: new Wire(serializer, codecs, retiredCodecs),
     timeoutMs: toMs("new Queue(): timeout", timeout),
     defaults: parseSettings("new Queue(): defaults", defaults),
-    onError,
+    onError: guarded(onError),
   };
 }
 
@@ -80,6 +80,17 @@ function checkParts(option: string, parts: unknown, methods: readonly string[]):
     if (!isNamed || !methods.every(has))
       throw new DefinitionError(`new Queue(): ${option} takes objects with name, ${methods.join(" and ")}, got ${describe(part)}.`);
   }
+}
+
+/** Who is told of trouble must not make more of it. */
+function guarded(tell: (error: Error) => void): (error: Error) => void {
+  return (error) => {
+    try {
+      tell(error);
+    } catch (thrown) {
+      warnOnce("The onError of a queue failed", thrown);
+    }
+  };
 }
 
 function report(error: Error): void {

@@ -1,13 +1,13 @@
-import { NoResultError, QueueClosedError } from "../errors.js";
-import { checkInteger, checkOptions, describe } from "../support/check.js";
+import { QueueClosedError } from "../errors.js";
+import { checkInteger, checkOptions } from "../support/check.js";
 import { toMs } from "../support/duration.js";
-import { uuidv7 } from "../support/uuid.js";
+import { uuidOf } from "../support/uuid.js";
 import { outsideRuns } from "../task/chain.js";
 import { configuration } from "../task/configuration.js";
 import type { InputOf, ResultOf, TaskClass } from "../task/contract.js";
 import { heard } from "../telemetry/emitter.js";
 import { announceJob } from "./announce.js";
-import { readAnswer } from "./answer.js";
+import { answerOf, readAnswer } from "./answer.js";
 import type { BatchEntry, EnqueueArguments } from "./arguments.js";
 import { EngineCalls } from "./engine-calls.js";
 import { JobHandle, type CancelAnswer, type ResultOptions } from "./handle.js";
@@ -18,7 +18,7 @@ import { JOB_SETTINGS, type EnqueueOptions } from "./options.js";
 import type { Origin } from "../task/origin.js";
 import { originHere } from "./origin-here.js";
 import { Outlines } from "./outline.js";
-import type { Engine, EngineJob, JobRecord, Receipt } from "./port.js";
+import type { Engine, EngineJob, EngineWorker, JobRecord, Receipt } from "./port.js";
 import { Preparation, type Prepared } from "./prepare.js";
 import { resolveQueueOptions, type QueueOptions } from "./queue-options.js";
 import { checkScheduleName, parseTimes, scheduleOf, type Schedule, type ScheduleOptions } from "./schedule.js";
@@ -100,11 +100,19 @@ export class Queue {
     checkOptions("queue.work()", options, ["concurrency"]);
     const concurrency = checkInteger("queue.work(): concurrency", options.concurrency ?? 1, 1);
     const byName = tasksByName(tasks);
-    if (this.#closing !== undefined) throw new QueueClosedError("The queue is closed: it starts no worker any more.");
+    this.#checkOpen();
     for (const [name, type] of byName) this.#known.set(name, type);
     const handler = new TaskHandler((name) => byName.get(name), this.#wire, this.#onError);
-    const started = await this.#calls.ask({ what: "start a worker" }, (engine) => outsideRuns(() => engine.work(handler, { concurrency })));
+    const call = (engine: Engine): Promise<EngineWorker> => outsideRuns(() => engine.work(handler, { concurrency }));
+    // Nobody would have a worker that comes too late.
+    const late = (started: EngineWorker): void => void started.stop({ graceMs: 0 }).catch(this.#onError);
+    const started = await this.#calls.ask({ what: "start a worker", late }, call).catch((thrown: unknown) => {
+      this.#checkOpen(); // if the queue was closed meanwhile, that is why
+      throw thrown;
+    });
     const worker = new Worker(started, (stopped) => this.#workers.delete(stopped));
+    if (this.#closing !== undefined) await worker.stop({ grace: 0 });
+    this.#checkOpen();
     this.#workers.add(worker);
     return worker;
   }
@@ -125,8 +133,8 @@ export class Queue {
     const timeoutMs = toMs("result(): timeout", options.timeout ?? 30);
     const what = { what: "wait for a job", patienceMs: timeoutMs };
     const record = (await this.#calls.ask(what, (engine) => engine.settled(id, { timeoutMs }))) ?? (await this.#record(id));
-    const text = await this.#answerOf(this.#nameOf(task), id, record);
-    return (await readAnswer(task, text)) as ResultOf<C>; // its output went through this task's schema
+    const answer = answerOf(this.#nameOf(task), id, record);
+    return (await readAnswer(task, () => answerText(answer, this.#wire))) as ResultOf<C>; // its output went through this task's schema
   }
 
   /** Calls a job off: at once while it is pending; by its signal while it is running. */
@@ -149,15 +157,16 @@ export class Queue {
 
   /**
    * Enqueues a dead job anew, with its input, key and options, and forgets the dead one. So the key is taken again; or the call resolves to
-   * the job that holds it now. Undefined when there is no such dead job.
+   * the job that holds it now, and the dead one stays. Undefined when there is no such dead job. May be repeated: the new job's id
+   * comes from that of the dead one.
    */
   async replay(id: string): Promise<Receipt | undefined> {
     const record = await this.#record(id);
     if (record?.state !== "dead") return undefined;
     const { task, payload, key, options } = record;
-    const job = { id: uuidv7(configuration.clock.epoch()), task, payload, key, options: { ...options, delayMs: 0 } };
+    const job = { id: uuidOf(`replay:${id}`), task, payload, key, options: { ...options, delayMs: 0 } };
     const [receipt] = await this.#calls.ask({ what: "enqueue a job", ids: [job.id] }, (engine) => engine.enqueue([job]));
-    await this.#calls.ask({ what: "forget a job" }, (engine) => engine.forget(id));
+    if (receipt?.coalesced === false) await this.#calls.ask({ what: "forget a job" }, (engine) => engine.forget(id));
     return receipt === undefined ? undefined : this.#announced(receipt, { task, key }, originHere());
   }
 
@@ -203,6 +212,11 @@ export class Queue {
     await this.#engine.close();
   }
 
+  /** @throws {QueueClosedError} */
+  #checkOpen(): void {
+    if (this.#closing !== undefined) throw new QueueClosedError("The queue is closed: it starts no worker any more.");
+  }
+
   #nameOf(task: TaskClass): string {
     return this.#outlines.of(task).name;
   }
@@ -220,12 +234,17 @@ export class Queue {
     const what = batch.length === 1 ? "enqueue a job" : `enqueue ${batch.length} jobs`;
     const receipts = await this.#calls.ask({ what, ids: jobs.map(({ id }) => id) }, (engine) => engine.enqueue(jobs));
     const settled: Receipt[] = [];
+    const mismatches: unknown[] = [];
     for (const [at, entry] of batch.entries()) {
       const receipt = receipts[at] ?? { id: entry.job.id, coalesced: false }; // the port promises one for each
-      const isToBeCompared = receipt.coalesced && entry.settings.onMismatch === "reject";
-      const stands = isToBeCompared ? await this.#mismatches.settle(entry, receipt) : receipt;
-      settled.push(this.#announced(stands, entry.job, entry.origin));
+      try {
+        const stands = entry.settings.onMismatch === "reject" ? await this.#mismatches.settle(entry, receipt) : receipt;
+        settled.push(this.#announced(stands, entry.job, entry.origin));
+      } catch (thrown) {
+        mismatches.push(thrown); // the others stand all the same, and are announced
+      }
     }
+    if (mismatches.length > 0) throw mismatches[0];
     return settled;
   }
 
@@ -241,17 +260,5 @@ export class Queue {
 
   #record(id: string): Promise<JobRecord | undefined> {
     return this.#calls.ask({ what: "look at a job" }, (engine) => engine.get(id));
-  }
-
-  /** @throws {NoResultError} when the job has no answer that this task could read. */
-  async #answerOf(task: string, id: string, record: JobRecord | undefined): Promise<string> {
-    if (record === undefined) throw new NoResultError(`There is no job ${describe(id)}, or it is forgotten.`, "unknown");
-    const { state, answer } = record;
-    if (record.task !== task) throw new NoResultError(`The job ${id} is one of ${record.task}, and not of ${task}.`, "other_task");
-    if (state === "pending" || state === "running")
-      throw new NoResultError(`The job ${id} is ${state}; the time to wait is over.`, "timeout");
-    if (answer !== undefined && answer !== "") return answerText(answer, this.#wire);
-    if (state === "cancelled") throw new NoResultError(`The job ${id} was cancelled before it had a result.`, "cancelled");
-    throw new NoResultError(`The job ${id} died without a result: ${record.reason ?? "no reason is known"}.`, "dead");
   }
 }

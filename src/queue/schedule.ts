@@ -43,6 +43,8 @@ export function parseTimes({ cron, every, timeZone }: ScheduleOptions): EngineSc
     if (timeZone !== undefined) throw new DefinitionError("timeZone goes with cron: an interval is the same everywhere.");
     return { intervalMs: toMs("every", every) };
   }
+  if (timeZone !== undefined && (typeof timeZone !== "string" || timeZone === ""))
+    throw new DefinitionError(`timeZone must be a name like "Europe/Paris", got ${describe(timeZone)}. Leave it out for the machine's.`);
   if (typeof cron !== "string") throw new DefinitionError(`cron must be a text, got ${describe(cron)}.`);
   try {
     if (nextTick(cron, timeZone, configuration.clock.epoch()) !== undefined) return { cron, timeZone };

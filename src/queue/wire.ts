@@ -32,6 +32,13 @@ export interface Unpacked extends Headers {
 /** This queue was not told how to read the text, though another might have been. */
 export class UnknownFormatError extends Error {}
 
+/** What was damaged, or was never ours. It says no more: what it is about may be a secret, and reasons of jobs are kept in the open. */
+export class DamagedPayloadError extends Error {
+  constructor(cause: unknown) {
+    super("The payload is damaged, or is not one of this queue", { cause });
+  }
+}
+
 /** The way of values into the text that engines keep, and back. */
 export class Wire {
   readonly serializer: Serializer;
@@ -63,26 +70,40 @@ export class Wire {
 
   /**
    * @throws {UnknownFormatError} when the queue lacks what reads it.
-   * @throws when it was damaged, or was never ours.
+   * @throws {DamagedPayloadError}
    */
   async unpack(text: string): Promise<Unpacked> {
-    const envelope = JSON.parse(text) as Envelope; // looked at just below
-    if (typeof envelope !== "object" || envelope === null || envelope.v !== 1)
-      throw new UnknownFormatError("This payload is of another version of the queue, or of another program");
-    const { serializer, codecs = [], origin, timeoutMs, text: plain, base64 = "" } = envelope;
-    let bytes: Uint8Array = plain === undefined ? Buffer.from(base64, "base64") : Buffer.from(plain, "utf8");
-    for (const name of codecs.toReversed()) {
-      const codec = this.#decoders.get(name);
-      if (codec === undefined) throw new UnknownFormatError(`This queue has no codec ${JSON.stringify(name)}`);
-      bytes = await codec.decode(bytes);
+    try {
+      const envelope = JSON.parse(text) as Envelope; // looked at just below, and what else it may be, in the catch
+      if (typeof envelope !== "object" || envelope === null || envelope.v !== 1)
+        throw new UnknownFormatError("This payload is of another version of the queue, or of another program");
+      const { serializer, codecs = [], origin, timeoutMs, text: plain, base64 = "" } = envelope;
+      let bytes: Uint8Array = plain === undefined ? Buffer.from(base64, "base64") : Buffer.from(plain, "utf8");
+      for (const name of codecs.toReversed()) bytes = await this.#decoder(name).decode(bytes);
+      return { serializer, bytes, origin: origin ?? undefined, timeoutMs };
+    } catch (thrown) {
+      throw readingError(thrown);
     }
-    return { serializer, bytes, origin, timeoutMs };
   }
 
   /** @throws as for `unpack`. */
   deserialize({ serializer, bytes }: Unpacked): unknown {
     const known = this.#serializers.get(serializer);
     if (known === undefined) throw new UnknownFormatError(`This queue has no serializer ${JSON.stringify(serializer)}`);
-    return known.deserialize(bytes);
+    try {
+      return known.deserialize(bytes);
+    } catch (thrown) {
+      throw readingError(thrown);
+    }
   }
+
+  #decoder(name: string): Codec {
+    const codec = this.#decoders.get(name);
+    if (codec === undefined) throw new UnknownFormatError(`This queue has no codec ${JSON.stringify(name)}`);
+    return codec;
+  }
+}
+
+function readingError(thrown: unknown): Error {
+  return thrown instanceof UnknownFormatError ? thrown : new DamagedPayloadError(thrown);
 }

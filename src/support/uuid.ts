@@ -1,4 +1,4 @@
-import { randomFillSync } from "node:crypto";
+import { createHash, randomFillSync } from "node:crypto";
 
 const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 const POOL = new Uint8Array(16_384);
@@ -37,4 +37,10 @@ export function uuidv7(epochMs: number): string {
 function stampOf(epochMs: number): string {
   const digits = Math.floor(epochMs).toString(16).padStart(12, "0");
   return `${digits.slice(0, 8)}-${digits.slice(8)}-`;
+}
+
+/** A UUID of version 8 (RFC 9562, section 5.8), made of a text: the same for the same text. */
+export function uuidOf(text: string): string {
+  const hex = createHash("sha256").update(text).digest("hex");
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { resetConfiguration } from "taskwright";
-import { charge, chargeTask, world } from "./world.js";
+import { memoryEngine } from "taskwright/queue";
+import { charge, chargeTask, through, world } from "./world.js";
 
 afterEach(resetConfiguration);
 
@@ -50,6 +51,42 @@ describe("dead jobs", () => {
     await worker.stop();
     const holder = await queue.enqueue(Charge, charge, { uniqueKey: "k" });
     expect(await queue.replay(job.id)).toEqual({ id: holder.id, coalesced: true });
+    expect(await queue.dead()).toMatchObject([{ id: job.id }]); // the holder may have another input
+  });
+
+  test("that two replay at once are one job, also without a key", async () => {
+    const { queue, settle } = world();
+    const { Charge, mood } = moody();
+    await queue.work([Charge], { concurrency: 5 });
+    const job = await queue.enqueue(Charge, charge);
+    await settle();
+    mood.fails = false;
+    const [one, other] = await Promise.all([queue.replay(job.id), queue.replay(job.id)]);
+    await settle();
+    expect(one).toEqual(other);
+    expect(Charge.charged).toHaveLength(2);
+  });
+
+  test("are replayed once, though the replay is repeated since its answer was lost", async () => {
+    let isLost = true;
+    const { Charge, mood } = moody();
+    const { queue, settle } = world({
+      engine: through(memoryEngine(), () => async (method, perform) => {
+        const answer = await perform();
+        if (method !== "enqueue" || mood.fails || !isLost) return answer;
+        isLost = false;
+        throw new Error("lost");
+      }),
+    });
+    await queue.work([Charge]);
+    const job = await queue.enqueue(Charge, charge);
+    await settle();
+    mood.fails = false;
+    await expect(queue.replay(job.id)).rejects.toMatchObject({ name: "QueueUnavailableError" });
+    await settle();
+    await queue.replay(job.id);
+    await settle();
+    expect(Charge.charged).toHaveLength(2);
     expect(await queue.dead()).toEqual([]);
   });
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { resetConfiguration } from "taskwright";
+import { configure, resetConfiguration } from "taskwright";
 import { aesGcm, KeyMismatchError, memoryEngine, Queue } from "taskwright/queue";
 import { rejectionOf } from "../support/builders.js";
 import { charge, chargeTask, through, world } from "./world.js";
@@ -69,4 +69,41 @@ describe("a key that is held by a job with another payload", () => {
     expect(second.id).not.toBe(first.id);
     expect((await second.look())?.input).toEqual(other);
   });
+});
+
+describe("an id that comes again with another payload", () => {
+  const row = { id: "row-1", onMismatch: "reject" } as const;
+
+  test("is refused where the call asks for that, and stands for the first job otherwise", async () => {
+    const { queue } = world();
+    const Charge = chargeTask();
+    await queue.enqueue(Charge, charge, row);
+    expect(await rejectionOf(queue.enqueue(Charge, other, row))).toMatchObject({ code: "key_mismatch", jobId: "row-1" });
+    expect(await queue.enqueue(Charge, charge, row)).toMatchObject({ id: "row-1", coalesced: false });
+    expect((await (await queue.enqueue(Charge, other, { id: "row-1" })).look())?.input).toEqual(charge);
+  });
+
+  test("is seen within one call before anything is enqueued", async () => {
+    const { queue } = world();
+    const entries = [charge, other].map((input) => ({ input, ...row }));
+    expect(await rejectionOf(queue.enqueueMany(chargeTask(), entries))).toMatchObject({ code: "key_mismatch", jobId: undefined });
+    expect(await queue.job("row-1")).toBeUndefined();
+  });
+});
+
+test("entries of a call that stand are announced, also beside one that is at odds with a job", async () => {
+  const { queue } = world();
+  const Charge = chargeTask();
+  const first = await queue.enqueue(Charge, charge, reject);
+  const announced: (string | undefined)[] = [];
+  configure((config) => {
+    config.telemetry.subscribe("job_enqueued", ({ jobId }) => announced.push(jobId));
+  });
+  const entries = [
+    { input: charge, id: "before" },
+    { input: other, ...reject },
+    { input: charge, id: "after" },
+  ];
+  expect(await rejectionOf(queue.enqueueMany(Charge, entries))).toMatchObject({ code: "key_mismatch", jobId: first.id });
+  expect(announced).toEqual(["before", "after"]);
 });

@@ -117,6 +117,7 @@ describe("an enqueue", () => {
   test.each<[string, EnqueueOptions, string]>([
     ["a misspelt option", { uniquekey: "k" } as EnqueueOptions, 'enqueue(charge_customer) has no option "uniquekey"'],
     ["an id of digits", { id: "123" }, "id must be a text of letters"],
+    ["an id that is a name of BullMQ's own", { id: "meta" }, "id must be none of the names that engines use themselves: meta"],
     ["an id with a colon", { id: "a:b" }, "id must be a text of letters"],
     ["attempts in words", { attempts: "3" as unknown as number }, "enqueue(charge_customer): attempts must be a whole number"],
   ])("is refused with %s", async (_, options, words) => {

@@ -47,6 +47,8 @@ describe("a schedule", () => {
     ["an expression that is none", "s", { cron: "every day" }, 'cron "every day" cannot be read'],
     ["seven fields", "s", { cron: "* * * * * * *" }, "cannot be read"],
     ["a zone that is none", "s", { cron: "0 3 * * *", timeZone: "Mars/Base" }, 'in the time zone "Mars/Base" cannot be read'],
+    ["a zone from an environment variable that is empty", "s", { cron: "0 3 * * *", timeZone: "" }, "timeZone must be a name"],
+    ["a zone that is null", "s", { cron: "0 3 * * *", timeZone: null }, "timeZone must be a name"],
     ["a day that never comes", "s", { cron: "0 0 30 2 *" }, "never comes"],
     ["a zone for an interval", "s", { every: 1, timeZone: "UTC" }, "timeZone goes with cron"],
     ["a blank name", " ", { every: 1 }, "A schedule has a name"],

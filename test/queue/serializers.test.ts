@@ -39,8 +39,8 @@ describe("the json serializer", () => {
 
   test.each([
     ["a function", { a: { f: () => 1 } }, ["a", "f"], "the function f at input.a.f"],
-    ["a symbol", { a: Symbol("x") }, ["a"], "Symbol(x) at input.a"],
-    ["a bigint", { items: [{ id: 5n }] }, ["items", 0, "id"], "5n at input.items[0].id"],
+    ["a symbol", { a: Symbol("x") }, ["a"], "a symbol at input.a"],
+    ["a bigint", { items: [{ id: 5n }] }, ["items", 0, "id"], "a bigint at input.items[0].id"],
     ["NaN", { n: Number.NaN }, ["n"], "NaN at input.n"],
     ["undefined in an array", { a: [1, undefined] }, ["a", 1], "undefined at input.a[1]"],
     ["a map", { m: new Map() }, ["m"], "an instance of Map at input.m"],

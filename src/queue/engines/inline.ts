@@ -37,7 +37,7 @@ class InlineEngine implements Engine {
 
   async enqueue(jobs: readonly EngineJob[]): Promise<readonly Receipt[]> {
     for (const job of jobs) {
-      if (!this.#ended.has(job.id)) await this.#runJob(job);
+      if (!this.#ended.has(job.id) && !this.#running.has(job.id)) await this.#runJob(job);
     }
     return jobs.map(({ id }) => ({ id, coalesced: false }));
   }

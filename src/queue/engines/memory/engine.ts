@@ -178,8 +178,9 @@ class MemoryEngine implements Engine {
     const verdict = await Promise.race([this.#attempt(job, hold), hold.abandoned]);
     // From here on, what this attempt still does or says is not the job's any more.
     job.hold = undefined;
-    if (verdict === undefined) this.#makePending(job, 0);
-    else this.#conclude(job, hold, verdict);
+    if (verdict !== undefined) this.#conclude(job, hold, verdict);
+    else if (hold.cancelRequested) this.#end(job, "cancelled");
+    else this.#makePending(job, 0);
   }
 
   async #attempt(job: MemoryJob, hold: Hold): Promise<Verdict> {
@@ -215,7 +216,8 @@ class MemoryEngine implements Engine {
         return undefined;
       case "failed": {
         const { reason, retry } = verdict;
-        if (!retry || job.attempts >= job.options.attempts) return this.#die(job, reason);
+        job.failures += 1;
+        if (!retry || job.failures >= job.options.attempts) return this.#die(job, reason);
         if (hold.cancelRequested) return this.#end(job, "cancelled");
         const delayMs = job.backoffMs;
         this.#makePending(job, delayMs);

@@ -12,7 +12,9 @@ export class MemoryJob {
   readonly options: JobOptions;
   readonly enqueuedAt: number;
   state: JobState = "pending";
+  /** Attempts that were started. One whose worker stopped without an answer does not count against those that are allowed. */
   attempts = 0;
+  failures = 0;
   progress = 0;
   answer: string | undefined;
   reason: string | undefined;
@@ -40,7 +42,7 @@ export class MemoryJob {
   /** How long to wait before the attempt after this one. */
   get backoffMs(): number {
     const { type, delayMs } = this.options.backoff;
-    return type === "fixed" ? delayMs : delayMs * 2 ** (this.attempts - 1);
+    return type === "fixed" ? delayMs : delayMs * 2 ** (this.failures - 1);
   }
 
   get record(): JobRecord {
