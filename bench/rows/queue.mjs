@@ -32,7 +32,12 @@ export async function rows({ Task }, { library }) {
   const direct = (key) => ({
     name: "ChargeCustomer",
     data: { payload: PAYLOAD },
-    opts: { jobId: randomUUID(), removeOnComplete: { age: 3_600 }, removeOnFail: { age: 3_600 }, ...(key && { deduplication: { id: randomUUID() } }) },
+    opts: {
+      jobId: randomUUID(),
+      removeOnComplete: { age: 3_600 },
+      removeOnFail: { age: 3_600 },
+      ...(key && { deduplication: { id: randomUUID() } }),
+    },
   });
   const keyed = (key) => (key ? { uniqueKey: randomUUID() } : {});
   const many = (entry) => Array.from({ length: BULK }, entry);
@@ -53,7 +58,13 @@ export async function rows({ Task }, { library }) {
       };
       table.push(
         { name: floor, inFlight, ...bull, call: add },
-        { name: `enqueue ${words} on BullMQ, ${how}`, floor, inFlight, ...ours, call: () => ours.it.enqueue(ChargeCustomer, GIVEN, keyed(key)) },
+        {
+          name: `enqueue ${words} on BullMQ, ${how}`,
+          floor,
+          inFlight,
+          ...ours,
+          call: () => ours.it.enqueue(ChargeCustomer, GIVEN, keyed(key)),
+        },
       );
     }
     const floor = `BullMQ addBulk of ${BULK} ${words}`;
@@ -64,7 +75,11 @@ export async function rows({ Task }, { library }) {
         floor,
         units: BULK,
         ...ours,
-        call: () => ours.it.enqueueMany(ChargeCustomer, many(() => ({ input: GIVEN, ...keyed(key) }))),
+        call: () =>
+          ours.it.enqueueMany(
+            ChargeCustomer,
+            many(() => ({ input: GIVEN, ...keyed(key) })),
+          ),
       },
     );
   }

@@ -6,7 +6,7 @@ import type { FailedOutcome, Outcome } from "../task/outcome.js";
 import type { Run } from "../task/run.js";
 import type { Asking, Granted } from "./asking.js";
 import { Lease, type LossReason } from "./lease.js";
-import { isShuttingDown } from "./shutdown.js";
+import { forgetLost, refusesNow } from "./shutdown.js";
 import { storeTimeoutMs } from "./store-of.js";
 import type { Waiting } from "./waiting.js";
 
@@ -32,13 +32,25 @@ const VANISHINGS = 10;
  *
  * There is no second look at the store, between which and the first the key could change hands.
  */
-export async function acquire(run: Run, asking: Asking, { waiting, judge, timeIsUp }: AcquireOptions): Promise<Acquired> {
+export async function acquire(run: Run, asking: Asking, options: AcquireOptions): Promise<Acquired> {
+  try {
+    return await untilAcquired(run, asking, options);
+  } catch (thrown) {
+    return failed(run, asking, toError(thrown)); // a store whose answers cannot be read is as good as none
+  } finally {
+    options.waiting.end(asking.key);
+  }
+}
+
+async function untilAcquired(run: Run, asking: Asking, { waiting, judge, timeIsUp }: AcquireOptions): Promise<Acquired> {
   for (let vanished = 0; ;) {
-    if (run.scope.cancelled) return { outcome: run.abortedOutcome() };
-    if (isShuttingDown()) return { outcome: shuttingDown(run) };
+    if (run.scope.cancelled || refusesNow(run)) {
+      asking.giveUp();
+      return { outcome: run.scope.cancelled ? run.abortedOutcome() : shuttingDown(run) };
+    }
     const answer = await asking.ask();
     if ("error" in answer) return failed(run, asking, answer.error);
-    if (answer.ok && isShuttingDown()) {
+    if (answer.ok && refusesNow(run)) {
       asking.giveBack();
       return { outcome: shuttingDown(run) };
     }
@@ -93,6 +105,7 @@ export function keep(run: Run, asking: Asking, { claimedAt }: Granted, options: 
         insideRun(run, () => {
           onLost(why);
           run.scope.abort(error);
+          if (run.closed) forgetLost(run);
         }),
       onRenewError: (thrown) => insideRun(run, () => onRenewError(toError(thrown))),
     },

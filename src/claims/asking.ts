@@ -1,4 +1,5 @@
 import { StoreTimeoutError } from "../errors.js";
+import { untilCancelled } from "../support/abort.js";
 import { sleep } from "../support/sleep.js";
 import { toError } from "../support/thrown.js";
 import { withinTime } from "../support/time-limit.js";
@@ -69,7 +70,9 @@ export class Asking implements Hold {
     for (let failures = 0; ;) {
       const claimedAt = clock.now();
       try {
-        const answer = await withinTime(clock, this.#limitMs, () => this.#claim(), this.#clearUp);
+        const call = withinTime(clock, this.#limitMs, () => this.#claim(), this.#clearUp);
+        const answer = scope.cancellable ? await untilCancelled(scope, call) : await call;
+        if (answer === "cancelled") return this.#leave(call, scope.reason);
         // Where the event loop stood still, the answer can be read before the alarm rings that was due: late it is all the same.
         if (answer.ok && clock.now() - claimedAt >= this.#limitMs) throw new StoreTimeoutError(SEEN_LATE);
         this.#asking = false;
@@ -83,6 +86,10 @@ export class Asking implements Hold {
         this.#asking = failures <= REPEATS && !scope.aborted;
         if (!this.#asking) return { error };
         await sleep(clock, PAUSE_MS, scope);
+        if (scope.cancelled) {
+          this.#asking = false;
+          return { error };
+        }
       }
     }
   }
@@ -96,6 +103,13 @@ export class Asking implements Hold {
   giveBack(): void {
     this.held = false;
     withinTime(this.#run.clock, storeTimeoutMs(), () => this.store.delete(this.key, { owner: this.#run.runId })).catch(() => undefined);
+  }
+
+  /** The run is called off, and does not wait for the answer that is still to come. */
+  #leave(call: Promise<SetResult>, reason: unknown): { readonly error: Error } {
+    this.#asking = false;
+    call.then(this.#clearUp, () => undefined);
+    return { error: toError(reason) };
   }
 
   #claim(): Promise<SetResult> {

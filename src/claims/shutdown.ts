@@ -30,14 +30,32 @@ const held = new Set<HeldKey>();
 let ending: Promise<readonly string[]> | undefined;
 let onLastConcluded: (() => void) | undefined;
 
-export function isShuttingDown(): boolean {
-  return ending !== undefined;
+/** Is the run turned away, since the process is shutting down? What undoes something is let through. */
+export function refusesNow(run: Run): boolean {
+  return ending !== undefined && !run.undoes;
 }
 
-/** Remembers a key, until it is concluded. From now on a shutdown can call its run off. */
+/** Remembers a key, until it is concluded. From now on a shutdown can call its run off; one that has begun meanwhile does so at once. */
 export function hold(key: HeldKey): void {
   held.add(key);
   key.run.scope.cancellable = true;
+  if (refusesNow(key.run)) key.run.scope.abort(shuttingDown(), "abort");
+}
+
+/**
+ * A run that has answered, while its work goes on, and has lost its key leaves nothing that anybody could free. What the store holds of
+ * it for a moment longer, by its own clock, is given back.
+ */
+export function forgetLost(run: Run): void {
+  for (const key of held) {
+    if (key.run !== run || !key.lease.lost) continue;
+    concluded(key);
+    key.asking.giveBack();
+  }
+}
+
+function shuttingDown(): ShutdownError {
+  return new ShutdownError("The process is shutting down");
 }
 
 export function concluded(key: HeldKey): void {
@@ -52,8 +70,8 @@ export interface ShutdownOptions {
 }
 
 /**
- * For the end of a process, on SIGTERM say. No new claims are made, none is renewed, and running work is told to stop through `this.signal`; what ends well
- * within the grace period counts. After it the runs that are left are answered as aborted and their claims are freed, so that a
+ * For the end of a process, on SIGTERM say. No new claims are made, and running work is told to stop through `this.signal`; what ends well
+ * within the grace period counts, and keeps its keys until then. After it the runs that are left are answered as aborted and their claims are freed, so that a
  * deploy leaves no keys behind. Answers with the keys that had to be freed. Called again, it gives the same answer.
  *
  * @throws {DefinitionError} when an option has the wrong shape.
@@ -72,22 +90,20 @@ export function resume(): void {
 }
 
 async function end(graceMs: number): Promise<readonly string[]> {
-  const reason = new ShutdownError("The process is shutting down");
-  for (const { run, lease } of held) {
-    lease.stopRenewing();
-    run.scope.abort(reason, "abort");
-  }
+  const reason = shuttingDown();
+  for (const { run } of held) run.scope.abort(reason, "abort");
   await concludedWithin(graceMs);
   // Runs whose end is on its way to the store are none to be freed for a second run: they are waited for.
   const left = [...held].filter(({ lease }) => !lease.isConcluding);
   for (const key of left) {
     key.freed = true;
+    key.lease.stopRenewing();
     key.run.scope.cancel(reason);
   }
   await Promise.all(left.map((key) => key.free("shutdown")));
   for (const key of left) concluded(key);
   await concludedWithin(LAST_WRITES * storeTimeoutMs());
-  return left.map(({ lease }) => lease.key);
+  return left.filter(({ lease }) => !lease.lost).map(({ lease }) => lease.key);
 }
 
 /** For how many times the store's time limit the last writes are waited for: as long as a completion is tried. */

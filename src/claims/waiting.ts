@@ -29,46 +29,50 @@ export class Waiting {
     return !this.#scope.aborted;
   }
 
+  /** It waits no more, and leaves its place. */
+  end(key: string): void {
+    const all = waiters.get(key);
+    all?.delete(this);
+    if (all?.size === 0) waiters.delete(key);
+  }
+
   #untilFreed(key: string, ms: number): Promise<void> {
     return new Promise((resolve) => {
       const goOn = (): void => {
         cancelTimer();
         stopListening();
-        stopWaiting(key, goOn);
+        place(key).set(this, undefined); // it asks now, and keeps its place meanwhile
         resolve();
       };
       const stopListening = this.#scope.onAbort(goOn);
       const cancelTimer = this.#clock.timer(ms, goOn);
-      startWaiting(key, goOn);
+      place(key).set(this, goOn);
     });
   }
 }
 
 /**
- * Who waits for which key in this process, in the order of coming. Between processes nobody is told: there a pause has to end by
- * itself. A call for nothing does no harm: whoever is woken asks the store.
+ * Who waits for which key in this process, in the order of coming, with the way to wake those who pause. Between processes nobody is
+ * told: there a pause has to end by itself. A call for nothing does no harm: whoever is woken asks the store.
  */
-const waiters = new Map<string, Set<() => void>>();
+const waiters = new Map<string, Map<Waiting, (() => void) | undefined>>();
 
-function startWaiting(key: string, goOn: () => void): void {
-  const others = waiters.get(key);
-  if (others === undefined) waiters.set(key, new Set([goOn]));
-  else others.add(goOn);
+function place(key: string): Map<Waiting, (() => void) | undefined> {
+  const known = waiters.get(key);
+  if (known !== undefined) return known;
+  const fresh = new Map<Waiting, (() => void) | undefined>();
+  waiters.set(key, fresh);
+  return fresh;
 }
 
-function stopWaiting(key: string, goOn: () => void): void {
-  const all = waiters.get(key);
-  all?.delete(goOn);
-  if (all?.size === 0) waiters.delete(key);
-}
-
-/** The key is free: the first who waits for it may go on. */
+/** The key is free: the first of those who pause may go on. */
 export function wakeFirst(key: string): void {
-  const [first] = waiters.get(key) ?? [];
-  first?.();
+  for (const goOn of waiters.get(key)?.values() ?? []) {
+    if (goOn !== undefined) return goOn();
+  }
 }
 
 /** What everybody who waits for the key wants to know can be known now. */
 export function wakeAll(key: string): void {
-  for (const goOn of [...(waiters.get(key) ?? [])]) goOn();
+  for (const goOn of [...(waiters.get(key)?.values() ?? [])]) goOn?.();
 }

@@ -1,6 +1,6 @@
 import { acquire, keep } from "../claims/acquire.js";
 import { Asking } from "../claims/asking.js";
-import { HeldKey } from "../claims/shutdown.js";
+import { hold, HeldKey } from "../claims/shutdown.js";
 import type { Lease } from "../claims/lease.js";
 import { storeUnavailable } from "../claims/store-of.js";
 import { Waiting } from "../claims/waiting.js";
@@ -60,5 +60,7 @@ export async function claimSlot(
     onLost: (why) => announce(run, "idempotency_lost")?.({ idempotencyKey: key, why }),
     onRenewError: (error) => announce(run, "idempotency_store_error")?.({ operation: "renew", idempotencyKey: key, error }),
   });
-  return new HeldSlot(run, asking, lease, identity);
+  const slot = new HeldSlot(run, asking, lease, identity);
+  hold(slot);
+  return slot;
 }

@@ -1,4 +1,5 @@
 import { keyedChange } from "../claims/keyed-policy.js";
+import { claimPrefix } from "../claims/prefixes.js";
 import { DefinitionError } from "../errors.js";
 import { checkFields, type CallsFor, type FieldsDecorator, type Literal, type ResolverFunction } from "../claims/resolver.js";
 import type { TaskClass } from "../task/contract.js";
@@ -46,6 +47,7 @@ function layersOf(options: Idempotency, type: TaskClass): readonly RankedLayer[]
   }
   checkFields("@idempotentBy()", options.resolver, contract, name);
   claimName(options.namespace, name, type);
+  claimPrefix("@idempotentBy()", `${options.namespace}:${name}:`, type, { shared: true }); // among themselves, names are looked at above
   const layer: RankedLayer = { rank: "idempotency", layer: idempotencyLayer(options, name) };
   return replays ? [layer, { rank: "encode", layer: encodeLayer(options) }] : [layer];
 }

@@ -1,4 +1,4 @@
-import { concluded, hold } from "../claims/shutdown.js";
+import { concluded, forgetLost } from "../claims/shutdown.js";
 import { orOutcome } from "../claims/keyed.js";
 import type { Layer, Step } from "../task/layer.js";
 import { announce } from "../task/observers.js";
@@ -24,7 +24,6 @@ export function idempotencyLayer(options: Idempotency, taskName: string): Layer 
     if ("outcome" in slot) return slot.outcome;
     if ("unprotected" in slot) return unprotected(run, next, "store_error");
 
-    hold(slot);
     announce(run, "idempotency_claimed")?.({ idempotencyKey: identified.key });
     const outcome = await next(run);
     await conclude(slot, options, outcome);
@@ -47,6 +46,7 @@ async function conclude(slot: HeldSlot, options: Idempotency, outcome: Outcome):
     await free(slot, outcome);
   } else {
     run.aftermath = run.aftermath.then(() => free(slot, outcome));
+    forgetLost(run);
   }
 }
 

@@ -1,7 +1,7 @@
 import { acquire, keep } from "../claims/acquire.js";
 import { Asking, isHeldAbove } from "../claims/asking.js";
 import { keyOf, orOutcome } from "../claims/keyed.js";
-import { concluded, hold, HeldKey } from "../claims/shutdown.js";
+import { concluded, forgetLost, hold, HeldKey } from "../claims/shutdown.js";
 import { storeUnavailable } from "../claims/store-of.js";
 import { Waiting } from "../claims/waiting.js";
 import { LockedError } from "../errors.js";
@@ -11,6 +11,7 @@ import type { Layer, Step } from "../task/layer.js";
 import { announce } from "../task/observers.js";
 import type { FailedOutcome, Outcome } from "../task/outcome.js";
 import type { Run } from "../task/run.js";
+import { outcomeOfThrown } from "../task/thrown-outcome.js";
 import type { Lock } from "./lock-options.js";
 
 /** No pause of a run that waits is longer, in milliseconds: locks are held for short. */
@@ -27,12 +28,17 @@ export function lockLayer(options: Lock, name: string): Layer {
     if ("outcome" in lock) return lock.outcome;
     if ("bypass" in lock) return withoutLock(run, next, lock.bypass);
 
-    hold(lock);
-    const outcome = await next(run);
+    const outcome = await next(run).catch((thrown: unknown) => outcomeOfThrown(run, thrown)); // whatever happens, the lock is let go
     if (run.aftermath === undefined) await conclude(lock);
-    else run.aftermath = run.aftermath.then(() => conclude(lock)); // the work may still have an effect on the way
+    else concludeLater(run, lock);
     return outcome;
   };
+}
+
+/** The work may still have an effect on the way: the lock stays until it has come to rest, if it is held at all. */
+function concludeLater(run: Run, lock: HeldLock): void {
+  run.aftermath = run.aftermath?.then(() => conclude(lock));
+  forgetLost(run);
 }
 
 function withoutLock(run: Run, next: Step, why: "gate" | "missing_key" | "store_error"): Promise<Outcome> {
@@ -84,21 +90,23 @@ async function takeLock(
     return { outcome: storeUnavailable(run, key, acquired.error, "lockKey") };
   }
   run.lock = Object.freeze({ key, owner: run.runId, fence: acquired.fence });
-  announce(run, "lock_acquired")?.({ lockKey: key, waitedMs: run.clock.now() - since });
   const lease = keep(run, asking, acquired, {
     leaseMs: options.ttlMs,
     maxHoldMs: options.maxHoldMs,
     onLost: (why) => announce(run, "lock_lost")?.({ lockKey: key, why }),
     onRenewError: (error) => announce(run, "lock_store_error")?.({ operation: "renew", lockKey: key, error }),
   });
-  return new HeldLock(run, asking, lease);
+  const lock = new HeldLock(run, asking, lease);
+  hold(lock); // before anybody is told, who could begin a shutdown
+  announce(run, "lock_acquired")?.({ lockKey: key, waitedMs: run.clock.now() - since });
+  return lock;
 }
 
 /** What is left of the other's lock is the longest it can take, if nobody renews it. */
 function locked(run: Run, key: string, held: StoreEntry, by: string): FailedOutcome {
-  const retryAfterMs = Number.isFinite(held.expiresInMs) ? Math.ceil(held.expiresInMs) : 0;
-  announce(run, "lock_refused")?.({ code: "locked", lockKey: key, retryAfterMs });
+  const later = Number.isFinite(held.expiresInMs) ? { retryAfterMs: Math.ceil(held.expiresInMs) } : {};
+  announce(run, "lock_refused")?.({ code: "locked", lockKey: key, ...later });
   const error = new LockedError(`${run.plan.name} did not run: the lock ${key} is held by ${by}`);
-  const metadata = { code: "locked", lockKey: key, retryAfterMs, ...(held.owner !== undefined && { heldBy: held.owner }) };
+  const metadata = { code: "locked", lockKey: key, ...later, ...(held.owner !== undefined && { heldBy: held.owner }) };
   return { status: "failed", by: "refused", error, reason: error.message, retryable: true, metadata };
 }

@@ -1,4 +1,5 @@
 import { keyedChange } from "../claims/keyed-policy.js";
+import { claimPrefix } from "../claims/prefixes.js";
 import { checkFields, type CallsFor, type FieldsDecorator, type Literal, type ResolverFunction } from "../claims/resolver.js";
 import { DefinitionError } from "../errors.js";
 import type { TaskClass } from "../task/contract.js";
@@ -27,6 +28,7 @@ function lockFor(merged: LockMerged, type: TaskClass): RankedLayer {
     );
   }
   checkFields("@lockWith()", resolver, effective(type, contractFeature) ?? {}, name);
+  claimPrefix("@lockWith()", `${options.namespace}:${name}:`, type, { shared: options.scope !== undefined });
   return { rank: "lock", layer: lockLayer(options, name) };
 }
 

@@ -3,6 +3,7 @@ import { keyOf, orOutcome } from "../claims/keyed.js";
 import type { Resolver } from "../claims/resolver.js";
 import { storeOf, storeTimeoutMs } from "../claims/store-of.js";
 import { RateLimitedError, StoreUnavailableError } from "../errors.js";
+import { untilCancelled } from "../support/abort.js";
 import { messageOf, toError } from "../support/thrown.js";
 import { withinTime } from "../support/time-limit.js";
 import type { Layer, Step } from "../task/layer.js";
@@ -45,7 +46,7 @@ async function count(run: Run, limiter: Limiter, key: string): Promise<LimiterAn
   try {
     const store = countingStore(storeOf(run.plan));
     return await untilCancelled(
-      run,
+      run.scope,
       withinTime(run.clock, storeTimeoutMs(), () => limiter.ask(store, key)),
     );
   } catch (thrown) {
@@ -53,17 +54,6 @@ async function count(run: Run, limiter: Limiter, key: string): Promise<LimiterAn
     announce(run, "rate_limit_store_error")?.({ rateLimitKey: key, error });
     return { error };
   }
-}
-
-/** Waits for the answer, but no longer than until the run is called off. */
-function untilCancelled<T>(run: Run, answer: Promise<T>): Promise<T | "cancelled"> {
-  if (!run.scope.cancellable) return answer;
-  return new Promise((resolve, reject) => {
-    const stopListening = run.scope.onAbort(() => {
-      if (run.scope.cancelled) resolve("cancelled");
-    });
-    void answer.then(resolve, reject).finally(stopListening);
-  });
 }
 
 function limited(run: Run, { limit }: RateLimit, key: string, expiresInMs: number): FailedOutcome {

@@ -1,3 +1,4 @@
+import { claimPrefix } from "../claims/prefixes.js";
 import { checkFields, type CallsFor, type FieldsDecorator, type Literal, type ResolverFunction } from "../claims/resolver.js";
 import type { TaskClass } from "../task/contract.js";
 import { contractFeature } from "../task/contract-feature.js";
@@ -30,6 +31,7 @@ function limitFor(merged: RateLimitMerged, type: TaskClass): RankedLayer {
   const options = resolveRateLimit(merged, name);
   if (options.by !== undefined) checkFields("@rateLimit()", options.by, effective(type, contractFeature) ?? {}, name);
   claimCount(type, placeOf);
+  claimPrefix("@rateLimit()", `${options.namespace}:${name}:`, type, { shared: true }); // among themselves, counts are looked at above
   return { rank: "rateLimit", layer: rateLimitLayer(options, name) };
 }
 

@@ -55,7 +55,9 @@ function parseGates(gates: Gates<never>): Gates {
 function timeoutLayer({ ms, gates }: TimeLimit): Layer {
   return (next) => async (run) => {
     try {
-      if (!passes(gates, run.task)) return await next(run);
+      const passed = passes(gates, run.task);
+      if (run.halt !== undefined) return run.halt; // also when it was swallowed there
+      if (!passed) return await next(run);
     } catch (thrown) {
       return outcomeOfThrown(run, thrown);
     }
@@ -65,6 +67,7 @@ function timeoutLayer({ ms, gates }: TimeLimit): Layer {
       return await next(run);
     } finally {
       deadline.end();
+      run.attemptScope = undefined;
     }
   };
 }
@@ -79,7 +82,7 @@ class Deadline extends AbortScope implements AttemptScope {
     super();
     this.cancellable = true;
     // What only tells the run's work, a lost lease say, wants no answer at once here either.
-    const follow = (): void => (run.scope.cancelled ? this.cancel(run.scope.reason) : this.abort(run.scope.reason));
+    const follow = (): void => (run.scope.cancelled ? this.cancel(run.scope.reason) : this.abort(run.scope.reason, run.scope.forInner));
     this.#stopFollowing = run.scope.onAbort(follow);
     if (run.scope.aborted) follow();
     // Somebody waits for this run: the timer keeps the process alive for as long.

@@ -10,7 +10,7 @@ export class AbortScope {
   #inner: Set<AbortScope> | undefined;
   #listeners: Set<() => void> | undefined;
   #unlink: (() => void) | undefined;
-  #reason: { readonly value: unknown; readonly cancelled: boolean } | undefined;
+  #reason: { readonly value: unknown; readonly cancelled: boolean; readonly inner: "abort" | "cancel" } | undefined;
   /** Can a cancellation reach this scope at all? When not, nobody need race against one. Whoever may cancel it later sets this before. */
   cancellable: boolean;
 
@@ -32,6 +32,11 @@ export class AbortScope {
     return this.#reason?.value;
   }
 
+  /** What its end was for the scopes inside it. */
+  get forInner(): "abort" | "cancel" {
+    return this.#reason?.inner ?? "cancel";
+  }
+
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
@@ -42,11 +47,11 @@ export class AbortScope {
 
   /** `inner` is what it is for the scopes inside this one. */
   abort(reason: unknown, inner: "abort" | "cancel" = "cancel"): void {
-    this.#end({ value: reason, cancelled: false }, inner);
+    this.#end({ value: reason, cancelled: false, inner });
   }
 
   cancel(reason: unknown): void {
-    this.#end({ value: reason, cancelled: true }, "cancel");
+    this.#end({ value: reason, cancelled: true, inner: "cancel" });
   }
 
   /** Calls back once, when the scope is aborted or cancelled; returns the way to stop listening. */
@@ -65,25 +70,69 @@ export class AbortScope {
   #link(outer: AbortScope | undefined, signal: AbortSignal | undefined): void {
     if (outer?.aborted === true) return this.cancel(outer.reason);
     if (signal?.aborted === true) return this.cancel(signal.reason);
-    const onSignal = (): void => this.cancel(signal?.reason);
-    signal?.addEventListener("abort", onSignal, { once: true });
+    const stopFollowing = signal === undefined ? undefined : follow(signal, this);
     if (outer !== undefined) (outer.#inner ??= new Set()).add(this);
     this.#unlink = () => {
-      signal?.removeEventListener("abort", onSignal);
+      stopFollowing?.();
       if (outer !== undefined) outer.#inner?.delete(this);
     };
   }
 
-  #end(reason: { value: unknown; cancelled: boolean }, inner: "abort" | "cancel"): void {
+  #end(reason: { readonly value: unknown; readonly cancelled: boolean; readonly inner: "abort" | "cancel" }): void {
     // A cancellation after an abort still has news to tell: that an answer is wanted now.
     if (this.#reason !== undefined && (this.#reason.cancelled || !reason.cancelled)) return;
     const first = this.#reason === undefined;
-    this.#reason = first ? reason : { value: this.#reason?.value, cancelled: true };
+    this.#reason = first ? reason : { ...reason, value: this.#reason?.value };
     if (first) this.#controller?.abort(reason.value);
     for (const scope of [...(this.#inner ?? [])]) {
-      if (inner === "cancel") scope.cancel(reason.value);
-      else scope.abort(reason.value, inner);
+      if (reason.inner === "cancel") scope.cancel(reason.value);
+      else scope.abort(reason.value, reason.inner);
     }
     for (const listener of [...(this.#listeners ?? [])]) listener();
   }
+}
+
+/** One listener for each signal, however many runs share it: Node warns of more than ten. It goes with the last of them. */
+class SharedListener {
+  readonly #scopes = new Set<AbortScope>();
+  readonly #signal: AbortSignal;
+  readonly #onAbort = (): void => {
+    for (const scope of [...this.#scopes]) scope.cancel(this.#signal.reason);
+  };
+
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
+    signal.addEventListener("abort", this.#onAbort, { once: true });
+  }
+
+  add(scope: AbortScope): () => void {
+    this.#scopes.add(scope);
+    return () => this.#remove(scope);
+  }
+
+  #remove(scope: AbortScope): void {
+    this.#scopes.delete(scope);
+    if (this.#scopes.size > 0) return;
+    this.#signal.removeEventListener("abort", this.#onAbort);
+    if (listeners.get(this.#signal) === this) listeners.delete(this.#signal);
+  }
+}
+
+const listeners = new WeakMap<AbortSignal, SharedListener>();
+
+function follow(signal: AbortSignal, scope: AbortScope): () => void {
+  let listener = listeners.get(signal);
+  if (listener === undefined) listeners.set(signal, (listener = new SharedListener(signal)));
+  return listener.add(scope);
+}
+
+/** Waits for the answer, but no longer than until the scope is cancelled. */
+export function untilCancelled<T>(scope: AbortScope, answer: Promise<T>): Promise<T | "cancelled"> {
+  if (!scope.cancellable) return answer;
+  return new Promise((resolve, reject) => {
+    const stopListening = scope.onAbort(() => {
+      if (scope.cancelled) resolve("cancelled");
+    });
+    void answer.then(resolve, reject).finally(stopListening);
+  });
 }

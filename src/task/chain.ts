@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { AbortScope } from "../support/abort.js";
 import { addEntries, frozenEntries } from "../support/freeze.js";
 import { Arrival } from "./origin.js";
 import type { Run } from "./run.js";
@@ -45,12 +46,38 @@ export class Chain {
 
 const EMPTY: Readonly<Record<string, unknown>> = Object.freeze({});
 
-const storage = new AsyncLocalStorage<Run | Arrival | undefined>();
+/**
+ * Where code runs: in a run, or in a part of one that is called off apart from it. Work that goes on after its attempt has timed out
+ * stays in the place of that attempt, whatever its run does meanwhile.
+ */
+export class Place {
+  readonly run: Run;
+  readonly scope: AbortScope;
+
+  constructor(run: Run, scope: AbortScope) {
+    this.run = run;
+    this.scope = scope;
+  }
+}
+
+const storage = new AsyncLocalStorage<Run | Place | Arrival | undefined>();
 
 /** The run inside which this code runs, also behind awaits and in parallel branches. */
 export function currentRun(): Run | undefined {
   const around = storage.getStore();
+  if (around instanceof Place) return around.run;
   return around instanceof Arrival ? undefined : around;
+}
+
+/** The part of a run inside which this code runs, where it is one that is called off by itself. */
+export function currentPlace(): Place | undefined {
+  const around = storage.getStore();
+  return around instanceof Place ? around : undefined;
+}
+
+/** Runs the body in a part of the run: its signal and the runs started in it go by that scope. */
+export function insidePlace<T>(run: Run, scope: AbortScope, body: () => T): T {
+  return storage.run(new Place(run, scope), body);
 }
 
 /** The job that the next run is an attempt of, when a worker is about to start it. */

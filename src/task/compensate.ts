@@ -1,4 +1,6 @@
+import { AbortScope } from "../support/abort.js";
 import { toError } from "../support/thrown.js";
+import { insidePlace } from "./chain.js";
 import type { Layer } from "./layer.js";
 import { announce, reportObserver } from "./observers.js";
 import type { Run } from "./run.js";
@@ -11,16 +13,21 @@ export const compensate: Layer = (next) => async (run) => {
   const outcome = await next(run);
   if (outcome.status !== "failed" || run.attempts === 0) return outcome;
   run.closed = true; // whatever rollback says, the run has failed
-  if (run.aftermath === undefined) await rollBack(run);
-  else run.aftermath = run.aftermath.then(() => rollBack(run));
+  if (run.aftermath === undefined) {
+    await rollBack(run);
+    run.gatherLateWork();
+  } else {
+    run.aftermath = run.aftermath.then(() => rollBack(run)).then(() => run.lateInside);
+  }
   return outcome;
 };
 
 /** A rollback that fails is told, but hides nothing: the outcome stays the failure that called for it. */
 async function rollBack(run: Run): Promise<void> {
-  run.attemptScope = undefined; // the deadline was the attempt's: what undoes it has a signal that has not aborted
+  run.rollingBack = true;
   try {
-    await run.task.rollback?.();
+    // Whatever has called the run off, what undoes it has a signal that has not aborted, and may run tasks.
+    await insidePlace(run, new AbortScope(), () => run.task.rollback?.());
     run.rollback = { done: true };
     announce(run, "task_rolled_back")?.({});
   } catch (thrown) {
@@ -28,5 +35,7 @@ async function rollBack(run: Run): Promise<void> {
     run.rollback = { error };
     announce(run, "task_rolled_back")?.({ error });
     reportObserver(run, "rollback", error);
+  } finally {
+    run.rollingBack = false;
   }
 }

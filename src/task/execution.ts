@@ -1,6 +1,7 @@
+import { AbortScope } from "../support/abort.js";
 import { andThen } from "../support/and-then.js";
 import { runAfter, runBefore } from "./callbacks.js";
-import { insideRun } from "./chain.js";
+import { insidePlace, insideRun } from "./chain.js";
 import type { ExecuteOptions, TaskClass } from "./contract.js";
 import { noteDeprecation } from "./deprecation.js";
 import { logRun } from "./log.js";
@@ -10,7 +11,7 @@ import type { Outcome } from "./outcome.js";
 import { parseInput } from "./parse-input.js";
 import { planOf } from "./plan.js";
 import type { Result } from "./result.js";
-import type { Run } from "./run.js";
+import { both, type Run } from "./run.js";
 import { sealResult } from "./seal.js";
 import { checkReceiver, startRun, type AttachRun } from "./start.js";
 import { outcomeOfThrown } from "./thrown-outcome.js";
@@ -33,11 +34,18 @@ export function execute(type: TaskClass, given: unknown, options: ExecuteOptions
 
 async function answer(run: Run): Promise<Result> {
   const outcome = await throughLinks(run, run.plan.middlewares, lifecycle);
+  leaveLateWork(run);
   const result = sealResult(run, outcome);
   announce(run, "task_executed")?.({ result });
   logRun(run, result);
   if (run.mistake !== undefined) throw run.mistake;
   return result;
+}
+
+/** Work that goes on after its run has answered is the business of the run around it. */
+function leaveLateWork({ aftermath, lateInside, parent }: Run): void {
+  if (parent === undefined) return;
+  for (const late of [aftermath, lateInside]) if (late !== undefined) parent.lateInside = both(parent.lateInside, late);
 }
 
 /** From the start of the task to its last callback. Until the outcome is sealed, whatever throws or halts decides it. */
@@ -56,7 +64,7 @@ async function lifecycle(run: Run): Promise<Outcome> {
   }
   const judged = verified(run, outcome);
   const sealed = run.seal(judged instanceof Promise ? await judged : judged);
-  if (callbacks.afterwards) await completionCallbacks(run, sealed);
+  if (callbacks.afterwards) await afterwards(run, sealed);
   return sealed;
 }
 
@@ -68,6 +76,12 @@ async function beforeCallbacks(run: Run): Promise<Outcome | undefined> {
 /** Parses the input, and hands over to the layers: rate limit, breaker, lock, claim, rollback, verification, retry, timeout, `work`. */
 function protectedWork(run: Run): Outcome | Promise<Outcome> {
   return run.halt ?? andThen(parseInput(run), (refused) => refused ?? run.plan.layers(run));
+}
+
+/** What has called the run off is over: its callbacks may run tasks. */
+function afterwards(run: Run, outcome: Outcome): Promise<void> {
+  if (!run.scope.aborted) return completionCallbacks(run, outcome);
+  return insidePlace(run, new AbortScope(), () => completionCallbacks(run, outcome));
 }
 
 async function completionCallbacks(run: Run, outcome: Outcome): Promise<void> {

@@ -4,7 +4,7 @@ import type { Clock } from "../support/clock.js";
 import { addEntries, frozenCopy } from "../support/freeze.js";
 import { isError, messageOf } from "../support/thrown.js";
 import { uuidv7 } from "../support/uuid.js";
-import { Chain, currentArrival, currentRun } from "./chain.js";
+import { Chain, currentArrival, currentPlace, currentRun } from "./chain.js";
 import { configuration } from "./configuration.js";
 import type { AnyTask, ExecuteOptions } from "./contract.js";
 import type { Arrival } from "./origin.js";
@@ -52,7 +52,7 @@ export class Run {
   readonly depth: number;
   readonly clock: Clock;
   readonly startedAt: number;
-  /** Cancellation of this run: by the caller's signal, by the run around it, or by a layer. */
+  /** Cancellation of this run: by the caller's signal, by the run around it, or by a layer. Parts of it may have scopes of their own: see `Place`. */
   readonly scope: AbortScope;
   /** The scope of the attempt that is under way, where a layer gave it one of its own. */
   attemptScope: AttemptScope | undefined;
@@ -83,6 +83,10 @@ export class Run {
    * something for the run hold it until then.
    */
   aftermath: Promise<void> | undefined;
+  /** Work of runs inside this one that goes on, though they have answered. What this run holds covers it too. */
+  lateInside: Promise<void> | undefined;
+  /** Is its rollback under way? */
+  rollingBack = false;
   /** The outcome whose output has been held against the schema. */
   verified: Outcome | undefined;
   #sealed: Outcome | undefined;
@@ -102,7 +106,7 @@ export class Run {
     this.index = this.chain.nextIndex();
     this.depth = parent === undefined ? (this.arrival?.origin.depth ?? 0) : parent.depth + 1;
     if (options.context !== undefined) this.chain.addContext(options.context);
-    this.scope = new AbortScope(parent?.attemptScope ?? parent?.scope, options.signal);
+    this.scope = new AbortScope(currentPlace()?.scope ?? parent?.scope, options.signal);
   }
 
   /** The run around this one, or the one that enqueued it. */
@@ -112,6 +116,18 @@ export class Run {
 
   get ref(): RunRef {
     return { task: this.plan.name, runId: this.runId };
+  }
+
+  /** Does it undo something: is it part of a rollback? Such runs are let through also while the process is shutting down. */
+  get undoes(): boolean {
+    return this.parent !== undefined && (this.parent.rollingBack || this.parent.undoes);
+  }
+
+  /** What is still at work when the run comes to a point where it would let go: also that of the runs inside it. */
+  gatherLateWork(): void {
+    if (this.lateInside === undefined) return;
+    this.aftermath = both(this.aftermath, this.lateInside);
+    this.lateInside = undefined;
   }
 
   /** Once the layers have returned the outcome, or it was decided before them, nothing changes it any more. */
@@ -146,6 +162,11 @@ export class Run {
     const error = new AbortedError(`${this.plan.name} was aborted${why === "" ? "" : `: ${why}`}`, { cause: reason });
     return { status: "failed", by: "refused", error, reason: error.message, retryable: true, metadata: { code: "aborted" } };
   }
+}
+
+/** The end of both; neither rejects. */
+export function both(one: Promise<void> | undefined, other: Promise<void>): Promise<void> {
+  return one === undefined ? other : one.then(() => other);
 }
 
 /** The chain of a run without one around it: its own, or the one that has crossed a queue. */

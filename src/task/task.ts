@@ -1,7 +1,7 @@
 import { DefinitionError, FailError, FinishedTaskError } from "../errors.js";
 import { describe } from "../support/check.js";
 import type { Telemetry } from "../telemetry/emitter.js";
-import type { TaskContext } from "./chain.js";
+import { currentPlace, type TaskContext } from "./chain.js";
 import { telemetryOf } from "./class-telemetry.js";
 import type { Bound, ExecuteArguments, ResultOf, TaskClass, TypesOf } from "./contract.js";
 import { checkContract, contractFeature, type Contract } from "./contract-feature.js";
@@ -143,7 +143,8 @@ export abstract class Task {
   /** Aborts when the run is called off. Hand it to whatever can be stopped. */
   get signal(): AbortSignal {
     const run = runOf(this);
-    return (run.attemptScope ?? run.scope).signal;
+    const place = currentPlace();
+    return (place?.run === run ? place.scope : (run.attemptScope ?? run.scope)).signal;
   }
 
   /** The slot that this run holds; none when the task is not idempotent, or the run steps aside. */
@@ -220,10 +221,16 @@ Object.defineProperty(Task, TASK_MARK, { value: true });
 /** Notes the halt on the run and makes what is thrown. The first halt of a run is the one that counts. */
 function halt(task: Task, outcome: Outcome): Halt {
   const run = runOf(task);
-  if (run.closed)
+  if (run.closed || isLateWork(run))
     throw new FinishedTaskError(
       `${run.plan.name} was halted (${outcome.status}) after its outcome stood. Await everything that may halt inside work.`,
     );
   run.halt ??= outcome;
   return new Halt(run, run.halt);
+}
+
+/** Is this code of an attempt that was called off, while its run goes on? Another attempt may be under way, which it must not decide. */
+function isLateWork(run: Run): boolean {
+  const place = currentPlace();
+  return place?.run === run && place.scope.cancelled;
 }

@@ -21,7 +21,7 @@ export interface EventPayloads extends JobPayloads {
   /** The lock was freed. */
   lock_released: { readonly lockKey: string };
   /** Another run holds the lock. Comes before the outcome that says so. */
-  lock_refused: { readonly code: "locked"; readonly lockKey: string; readonly retryAfterMs: number };
+  lock_refused: { readonly code: "locked"; readonly lockKey: string; readonly retryAfterMs?: number };
   /** The lock is known, or must be assumed, to be lost. */
   lock_lost: { readonly lockKey: string; readonly why: "refused" | "expired" | "max_hold" };
   /** The run goes on without the lock. */

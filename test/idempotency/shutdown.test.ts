@@ -115,7 +115,7 @@ onEachStore((world) => {
       },
     );
 
-    test("renews nothing any more", async () => {
+    test("lets running work keep its key for as long as the grace lasts, and renews nothing after it", async () => {
       const { pause, work } = deaf();
       const { ChargeCustomer } = chargeTask(OPTIONS, { work });
       void ChargeCustomer.execute(INPUT);
@@ -124,9 +124,12 @@ onEachStore((world) => {
       const keys = shutdown({ grace: 25 });
       await world.pass(20_000);
 
-      expect(operations(world.store.calls)).not.toContain("renew");
+      expect(await world.raw(KEY)).toMatch(/^processing owner=/);
       await world.pass(6_000);
       expect(await keys).toEqual([KEY]);
+      const renewals = operations(world.store.calls).filter((operation) => operation === "renew").length;
+      await world.pass(60_000);
+      expect(operations(world.store.calls).filter((operation) => operation === "renew")).toHaveLength(renewals);
     });
 
     test("without a grace period frees at once", async () => {

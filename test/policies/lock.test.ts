@@ -291,7 +291,7 @@ onEachStore((world) => {
     test("a run goes on without a lock, or is refused, as the task says", async () => {
       const events = recordEvents("lock_bypassed");
       const { Withdraw } = withdrawTask({}, () => "done");
-      const { Withdraw: Strict, seen } = withdrawTask({ onMissingKey: "fail" });
+      const { Withdraw: Strict, seen } = withdrawTask({ onMissingKey: "fail", scope: "strict" });
 
       expect(await Withdraw.execute({})).toMatchObject({ status: "success" });
       expect(await Strict.execute({})).toMatchObject({ status: "failed", metadata: { code: "missing_key" }, retryable: false });
