@@ -11,7 +11,7 @@ import type { Outcome } from "./outcome.js";
 import { parseInput } from "./parse-input.js";
 import { planOf } from "./plan.js";
 import type { Result } from "./result.js";
-import { both, type Run } from "./run.js";
+import type { Run } from "./run.js";
 import { sealResult } from "./seal.js";
 import { checkReceiver, startRun, type AttachRun } from "./start.js";
 import { outcomeOfThrown } from "./thrown-outcome.js";
@@ -34,18 +34,12 @@ export function execute(type: TaskClass, given: unknown, options: ExecuteOptions
 
 async function answer(run: Run): Promise<Result> {
   const outcome = await throughLinks(run, run.plan.middlewares, lifecycle);
-  leaveLateWork(run);
+  run.leaveLateWork();
   const result = sealResult(run, outcome);
   announce(run, "task_executed")?.({ result });
   logRun(run, result);
   if (run.mistake !== undefined) throw run.mistake;
   return result;
-}
-
-/** Work that goes on after its run has answered is the business of the run around it. */
-function leaveLateWork({ aftermath, lateInside, parent }: Run): void {
-  if (parent === undefined) return;
-  for (const late of [aftermath, lateInside]) if (late !== undefined) parent.lateInside = both(parent.lateInside, late);
 }
 
 /** From the start of the task to its last callback. Until the outcome is sealed, whatever throws or halts decides it. */

@@ -130,6 +130,13 @@ export class Run {
     this.lateInside = undefined;
   }
 
+  /** The run answers: work of it that goes on is the business of the run around it. */
+  leaveLateWork(): void {
+    const { parent, aftermath, lateInside } = this;
+    if (parent === undefined) return;
+    for (const late of [aftermath, lateInside]) if (late !== undefined) parent.lateInside = both(parent.lateInside, late);
+  }
+
   /** Once the layers have returned the outcome, or it was decided before them, nothing changes it any more. */
   seal(outcome: Outcome): Outcome {
     this.closed = true;
