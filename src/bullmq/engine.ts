@@ -1,3 +1,4 @@
+import { AsyncResource } from "node:async_hooks";
 import type {
   Engine,
   EngineCapabilities,
@@ -11,7 +12,6 @@ import type {
 } from "../queue/port.js";
 import { toError } from "../support/thrown.js";
 import { Calls } from "./calls.js";
-import { forgetCancelled } from "./cancelled-jobs.js";
 import { cancelJob } from "./cancel.js";
 import { enqueueJobs } from "./enqueue.js";
 import { settingsOf, type BullmqOptions, type Settings } from "./options.js";
@@ -44,6 +44,8 @@ class BullmqEngine implements Engine {
   readonly #calls: Calls;
   readonly #retention = new Retention();
   readonly #workers = new Set<BullmqWorker>();
+  /** As the engine was made, and not as its first call is: a connection belongs to nobody's run. */
+  readonly #open = AsyncResource.bind(() => openQueue(this.#queueName, this.#settings));
   #opened: BullQueue | undefined;
 
   constructor(queueName: string, settings: Settings) {
@@ -95,8 +97,7 @@ class BullmqEngine implements Engine {
     return this.#calls.make(`To forget job ${id}`, "write", async () => {
       const record = await readRecord(this.#queue, id);
       if (record === undefined || !hasEnded(record.state)) return false;
-      const removed = await this.#queue.remove(id);
-      return (await forgetCancelled(this.#queue, id)) || removed === 1;
+      return (await this.#queue.remove(id)) === 1;
     });
   }
 
@@ -141,7 +142,7 @@ class BullmqEngine implements Engine {
   /** Opened at first use: it begins to connect at once. */
   get #queue(): BullQueue {
     if (this.#opened === undefined) {
-      this.#opened = openQueue(this.#queueName, this.#settings);
+      this.#opened = this.#open();
       this.#opened.on("error", (error) => this.#calls.complained(toError(error)));
     }
     return this.#opened;

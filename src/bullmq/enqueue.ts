@@ -1,6 +1,7 @@
 import type { EngineJob, Receipt } from "../queue/port.js";
+import { readStored } from "./read.js";
 import type { BullQueue } from "./storage.js";
-import { entryOf } from "./stored-job.js";
+import { entryOf, hasEnded } from "./stored-job.js";
 
 /**
  * Keeps the jobs in one call, and tells by the ids that come back which of them resolved to another.
@@ -29,8 +30,8 @@ async function healed(queue: BullQueue, jobs: readonly EngineJob[], receipts: re
   const own = new Set(jobs.map(({ id }) => id));
   const stuck = new Set<string>();
   for (const id of new Set(receipts.flatMap(({ id, coalesced }) => (coalesced && !own.has(id) ? [id] : [])))) {
-    const state = await queue.getJobState(id);
-    if (state === "completed" || state === "failed") stuck.add(id);
+    const record = await readStored(queue, id);
+    if (record !== undefined && hasEnded(record.state)) stuck.add(id);
   }
   if (stuck.size === 0) return receipts;
   const again = jobs.filter((_, at) => stuck.has(receipts[at]?.id ?? ""));

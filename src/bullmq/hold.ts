@@ -1,5 +1,5 @@
 import type { Attempt } from "../queue/port.js";
-import { attemptsOf, optionsOf, type JobData, type StoredJob } from "./stored-job.js";
+import { attemptsOf, optionsOf, payloadOf, type JobData, type StoredJob } from "./stored-job.js";
 
 /** A worker's hold on a job, for one attempt. */
 export class Hold {
@@ -24,7 +24,7 @@ export class Hold {
     this.attempt = {
       id: job.id ?? "",
       task: job.name,
-      payload: job.data.payload,
+      payload: payloadOf(job),
       key: job.opts.deduplication?.id,
       options: optionsOf(job),
       attempt: attemptsOf(job, "running"),

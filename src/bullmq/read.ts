@@ -1,6 +1,5 @@
 import type { JobRecord } from "../queue/port.js";
 import { systemClock } from "../support/clock.js";
-import { findCancelled } from "./cancelled-jobs.js";
 import { isForgotten } from "./retention.js";
 import type { BullQueue } from "./storage.js";
 import { hasEnded, recordOf, stateOf } from "./stored-job.js";
@@ -8,18 +7,25 @@ import { hasEnded, recordOf, stateOf } from "./stored-job.js";
 const FIRST_WAIT_MS = 20;
 const LONGEST_WAIT_MS = 250;
 const PAGE = 100;
+/** How often a job is looked at that goes on between two questions. */
+const LOOKS = 5;
 
-/** The job as it is stored, also when its time is up. */
+/**
+ * The job as it is stored, also when its time is up.
+ *
+ * @throws when it is kept, and yet in none of BullMQ's lists: they were lost, and no worker will ever come upon it.
+ */
 export async function readStored(queue: BullQueue, id: string): Promise<JobRecord | undefined> {
-  for (;;) {
+  for (let looks = 0; looks < LOOKS; looks += 1) {
     const bullState = await queue.getJobState(id);
     const job = await queue.getJob(id);
-    if (job === undefined) return findCancelled(queue, id);
+    if (job === undefined) return undefined;
     const state = bullState === "unknown" ? undefined : stateOf(job, bullState);
     // It went on between the two questions: what was read belongs to no one moment.
     if (state === undefined || (job.finishedOn !== undefined && !hasEnded(state))) continue;
     return recordOf(job, state);
   }
+  throw new Error(`The job ${id} is in none of BullMQ's lists`);
 }
 
 export async function readRecord(queue: BullQueue, id: string): Promise<JobRecord | undefined> {

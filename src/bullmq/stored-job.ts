@@ -8,6 +8,8 @@ export interface JobData {
   readonly keepMs: JobOptions["keepMs"];
   /** The job is to be cancelled. It stands with the job, so that no worker can take the job without seeing it. */
   readonly cancel?: true;
+  /** When it was cancelled while it was pending. It still stands in a list of BullMQ's, and is never run. */
+  readonly cancelledAt?: number;
 }
 
 /** What a completed job returns. */
@@ -17,9 +19,8 @@ export interface JobAnswer {
 
 export type StoredJob = Job<JobData, JobAnswer>;
 
-/** What kind of jobs these are is told by their names; no task has a colon in its name. */
+/** What kind of job this is is told by its name; no task has a colon in its name. */
 export const TICK = "taskwright:tick";
-export const CANCELLED = "taskwright:cancelled";
 
 /** The data of such a job. */
 export function internalData(payload: string): JobData {
@@ -27,7 +28,7 @@ export function internalData(payload: string): JobData {
 }
 
 export function isInternal({ name }: { readonly name: string }): boolean {
-  return name === TICK || name === CANCELLED;
+  return name === TICK;
 }
 
 /** BullMQ takes the lowest number first, and 0 before all: so the highest that there is becomes 0. */
@@ -55,8 +56,24 @@ export function optionsOf({ opts, data }: StoredJob): JobOptions {
     priority: HIGHEST_PRIORITY - priority,
     attempts,
     backoff: { type: wait.type === "exponential" ? "exponential" : "fixed", delayMs: wait.delay ?? 0 },
-    keepMs: data.keepMs,
+    keepMs: isOurs(data) ? data.keepMs : FOREIGN_KEEP_MS,
   };
+}
+
+/** A job that somebody else has put into the queue, or a dashboard: its data may be anything. No queue can read it, and each may list it. */
+function isOurs(data: unknown): data is JobData {
+  return typeof data === "object" && data !== null && "keepMs" in data && "payload" in data && typeof data.payload === "string";
+}
+
+const FOREIGN_KEEP_MS: JobOptions["keepMs"] = { completed: 3_600_000, dead: 604_800_000 };
+
+/** When it was cancelled, if it was pending then. */
+export function cancelledAtOf({ data }: StoredJob): number | undefined {
+  return isOurs(data) ? data.cancelledAt : undefined;
+}
+
+export function payloadOf({ data }: StoredJob): string {
+  return isOurs(data) ? data.payload : "";
 }
 
 /** What stands as `failedReason`, where BullMQ keeps one text only: it is written in the step that ends the attempt. */
@@ -91,6 +108,7 @@ export function attemptsOf({ attemptsMade, stalledCounter, failedReason }: Store
 export function stateOf(job: StoredJob, bullState: string): JobState {
   if (bullState === "completed") return "completed";
   if (bullState === "failed") return readFailure(job.failedReason)?.kind === "cancelled" ? "cancelled" : "dead";
+  if (cancelledAtOf(job) !== undefined) return "cancelled";
   return bullState === "active" ? "running" : "pending";
 }
 
@@ -100,7 +118,7 @@ export function recordOf(job: StoredJob, state: JobState): JobRecord {
     id: job.id ?? "",
     task: job.name,
     state,
-    payload: job.data.payload,
+    payload: payloadOf(job),
     key: job.opts.deduplication?.id,
     options: optionsOf(job),
     attempts: attemptsOf(job, state),
@@ -108,7 +126,7 @@ export function recordOf(job: StoredJob, state: JobState): JobRecord {
     answer: state === "completed" ? job.returnvalue?.answer : failure?.answer,
     reason: state === "dead" ? failure?.reason : undefined,
     enqueuedAt: job.timestamp,
-    endedAt: hasEnded(state) ? job.finishedOn : undefined,
+    endedAt: hasEnded(state) ? (cancelledAtOf(job) ?? job.finishedOn) : undefined,
   };
 }
 

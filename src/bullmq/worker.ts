@@ -10,7 +10,7 @@ import { jobOfTick } from "./schedules.js";
 import { letGo, openWorker, within, type BullWorker } from "./storage.js";
 import {
   attemptsOf,
-  CANCELLED,
+  cancelledAtOf,
   isInternal,
   optionsOf,
   readFailure,
@@ -52,7 +52,7 @@ export class BullmqWorker implements EngineWorker {
     this.#worker.on("error", (error) => this.#trouble(error));
     this.#worker.on("active", (job) => this.#setRetention(job));
     this.#worker.on("completed", (job) => isInternal(job) || handler.became(this.#nameOf(job), { state: "completed" }));
-    this.#worker.on("failed", (job) => job === undefined || isInternal(job) || this.#tellFailure(job));
+    this.#worker.on("failed", (job) => job === undefined || this.#tellFailure(job));
     // Another worker has the job by now, or will have it: what this one still says of it counts no more.
     this.#worker.on("lockRenewalFailed", (ids) => this.#holdsOf(ids).forEach((hold) => hold.lose()));
   }
@@ -96,14 +96,19 @@ export class BullmqWorker implements EngineWorker {
   }
 
   async #process(job: StoredJob, token: string): Promise<JobAnswer> {
-    if (job.name === CANCELLED) return { answer: "" }; // a record whose time is up
     if (job.name === TICK) {
       await this.#around.enqueue(jobOfTick(job));
       return { answer: "" };
     }
     // It was on its way when the worker was stopped.
     if (this.#stopped !== undefined) return this.#putBack(job, token);
-    if (job.data.cancel === true) throw ended({ kind: "cancelled", reason: "cancelled before it was started", started: false });
+    if (job.data.cancel === true)
+      throw ended({
+        kind: "cancelled",
+        reason: "cancelled before it was started",
+        started: false,
+        answer: readFailure(job.failedReason)?.answer,
+      });
     const hold = new Hold(job, token);
     this.#holds.add(hold);
     try {
@@ -153,10 +158,17 @@ export class BullmqWorker implements EngineWorker {
 
   #tellFailure(job: StoredJob): void {
     const { handler } = this.#around;
+    if (isInternal(job)) return this.#tellTick(job);
     const failure = readFailure(job.failedReason);
+    if (cancelledAtOf(job) !== undefined) return; // told by whoever cancelled it
     if (job.finishedOn === undefined) return handler.became(this.#nameOf(job), { state: "pending", delayMs: backoffOf(job) });
     if (failure?.kind === "cancelled") return handler.became(this.#nameOf(job), { state: "cancelled" });
     handler.became(this.#nameOf(job), { state: "dead", reason: failure?.reason ?? "" });
+  }
+
+  #tellTick(job: StoredJob): void {
+    if (job.finishedOn === undefined) return; // it is tried again
+    this.#trouble(new Error(`A tick of the schedule ${job.repeatJobKey ?? ""} could not be enqueued: ${job.failedReason}`));
   }
 
   #nameOf(job: StoredJob): { id: string; task: string; attempt: number } {

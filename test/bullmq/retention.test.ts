@@ -72,22 +72,24 @@ test("times that are in use are known to a worker that starts later", async () =
   await producer.close();
 });
 
-test("the record of a job that was cancelled goes when its time is up", async () => {
+test("a job that was cancelled while it was pending waits for nothing but its end, which changes nothing of what is told of it", async () => {
   const namespace = namespaceOf();
   const engine = bullmqEngine({ connection: server.url })(namespace);
   const job = jobOf({ delayMs: HOUR_MS });
   await engine.enqueue([job]);
   await engine.cancel(job.id);
-  expect(await engine.get(job.id)).toMatchObject({ id: job.id, state: "cancelled", options: { delayMs: HOUR_MS } });
+  const record = await engine.get(job.id);
+  expect(record).toMatchObject({ id: job.id, state: "cancelled", attempts: 0, options: { delayMs: HOUR_MS } });
 
   const handler = handlerOf();
   const worker = await engine.work(handler, { concurrency: 1 });
   const bull = new Queue(namespace, { connection: { url: server.url } });
-  const record = await bull.getJob(`cancelled-${job.id}`);
-  await record?.promote(); // in place of waiting for its time
+  const stored = await bull.getJob(job.id);
+  expect(stored?.delay).toBe(job.options.keepMs.completed);
+  await stored?.promote(); // in place of waiting for its time
 
-  await eventually("the record to go", async () => (await engine.get(job.id)) === undefined);
-  expect(await bull.getJob(`cancelled-${job.id}`)).toBeUndefined();
+  await eventually("a worker to come upon it", async () => (await bull.getJobState(job.id)) === "failed");
+  expect(await engine.get(job.id)).toEqual(record);
   expect(handler.troubles).toEqual([]);
   await bull.close();
   await worker.stop({ graceMs: 0 });

@@ -3,6 +3,7 @@ import { resetConfiguration, Task } from "taskwright";
 import { cborSerializer, gzip, jsonSerializer, Queue, UnserializableError, type Codec } from "taskwright/queue";
 import { z } from "zod";
 import { taskOf } from "../support/builders.js";
+import { DEFAULTS } from "../../src/testing/engine-contract/engine-bench.js";
 import { charge, chargeTask, world } from "./world.js";
 
 afterEach(resetConfiguration);
@@ -78,8 +79,6 @@ test("the reason of a job whose payload is damaged says nothing of what is in it
   const { queue, engine, settle } = world({ onError: (error) => void troubles.push(error) });
   const Charge = chargeTask();
   await queue.work([Charge]);
-  const job = await queue.enqueue(Charge, charge, { delay: 60 });
-  const { options } = (await engine.get(job.id))!;
   const payloads = [
     { v: 1, serializer: "json", text: "secret-4711 not json" },
     { v: 1, serializer: "json", text: 4 },
@@ -87,7 +86,7 @@ test("the reason of a job whose payload is damaged says nothing of what is in it
   ];
   for (const [at, payload] of payloads.entries()) {
     const id = `damaged-${at}`;
-    await engine.enqueue([{ id, task: "charge_customer", payload: JSON.stringify(payload), options: { ...options, delayMs: 0 } }]);
+    await engine.enqueue([{ id, task: "charge_customer", payload: JSON.stringify(payload), options: DEFAULTS }]);
     await settle();
     expect(await queue.job(id)).toMatchObject({ state: "dead", reason: "The payload is damaged, or is not one of this queue" });
   }

@@ -29,6 +29,22 @@ export const cancelCases: readonly EngineCase[] = [
     },
   },
   {
+    name: "a job that was cancelled is not kept again under its id, and does not take its key back",
+    async run(bench) {
+      const job = await bench.enqueued({ key: "k" });
+      bench.equal(await bench.engine.cancel(job.id), "cancelled");
+      await bench.enqueue(job);
+      bench.equal((await bench.engine.get(job.id))?.state, "cancelled");
+      const next = await bench.enqueued({ key: "k" });
+      const worker = await bench.work();
+      await bench.becomes(next.id, "completed");
+      bench.equal(worker.attemptsOf(job.id).length, 0);
+      bench.equal((await bench.engine.get(job.id))?.state, "cancelled");
+      bench.equal(await bench.engine.forget(job.id), true);
+      bench.equal(await bench.engine.get(job.id), undefined);
+    },
+  },
+  {
     name: "what has ended is not cancelled any more, and what there is not is unknown",
     async run(bench) {
       await bench.work(({ payload }) => (payload === "fails" ? failed() : completed()));
