@@ -79,6 +79,8 @@ export interface Failed extends ResultBase {
 export interface Metadata {
   /** Names why, for programs: `invalid_input`, `aborted`, `duplicate`, … */
   readonly code?: string;
+  /** When it may be worth to come again, in milliseconds: of a run that was turned away for now. */
+  readonly retryAfterMs?: number;
   readonly [key: string]: unknown;
 }
 
