@@ -27,7 +27,7 @@ describe.each(backends)("worker processes on %s", (_, provide, optionsOf) => {
   let server: { url: string; stop(): Promise<void> };
   beforeAll(async () => {
     server = await provide();
-  });
+  }, 60_000);
   afterAll(() => server.stop());
 
   test("a job whose worker is killed runs again under its id, and its key is free afterwards", async () => {
