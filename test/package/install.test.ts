@@ -58,7 +58,9 @@ const greeted = { status: "success", output: { text: "hello Ada" }, retries: 1, 
 describe("the installed package", () => {
   test("brings what it needs and no client of a store or a queue", () => {
     const installed = readdirSync(join(folder, "node_modules")).filter((name) => !name.startsWith("."));
-    expect(installed).toEqual(expect.arrayContaining(["cockatiel", "devalue", "rate-limiter-flexible", "reflect-metadata", "taskwright", "zod"]));
+    expect(installed).toEqual(
+      expect.arrayContaining(["cockatiel", "devalue", "rate-limiter-flexible", "reflect-metadata", "taskwright", "zod"]),
+    );
     expect(installed.filter((name) => ["bullmq", "ioredis", "pg", "redis"].includes(name))).toEqual([]);
   });
 
