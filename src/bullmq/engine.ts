@@ -14,7 +14,7 @@ import { toError } from "../support/thrown.js";
 import { Calls } from "./calls.js";
 import { cancelJob } from "./cancel.js";
 import { enqueueJobs } from "./enqueue.js";
-import { settingsOf, type BullmqOptions, type Settings } from "./options.js";
+import { checkForWorkers, settingsOf, type BullmqOptions, type Settings } from "./options.js";
 import { readDead, readRecord, waitForEnd } from "./read.js";
 import { Retention } from "./retention.js";
 import { endSchedule, listSchedules, putSchedule } from "./schedules.js";
@@ -117,6 +117,7 @@ class BullmqEngine implements Engine {
   }
 
   async work(handler: Handler, { concurrency }: { readonly concurrency: number }): Promise<EngineWorker> {
+    checkForWorkers(this.#settings);
     const worker = new BullmqWorker({
       queueName: this.#queueName,
       settings: this.#settings,

@@ -82,3 +82,19 @@ export function settingsOf(options: BullmqOptions): Settings {
     cancelCheckMs: toMs("cancelCheck", cancelCheck),
   };
 }
+
+/**
+ * A worker waits for jobs in a call that may take as long as it likes.
+ *
+ * @throws {DefinitionError} when it was handed a Redis client that gives up before.
+ */
+export function checkForWorkers({ backend, connection }: Settings): void {
+  if (backend !== "redis" || typeof connection !== "object" || connection === null || !("options" in connection)) return;
+  const { options } = connection;
+  if (typeof options !== "object" || options === null || !("maxRetriesPerRequest" in options)) return;
+  if (options.maxRetriesPerRequest === null) return;
+  throw new DefinitionError(
+    `bullmqEngine(): the client that workers are to use has maxRetriesPerRequest ${describe(options.maxRetriesPerRequest)}, and must have null. ` +
+      "Give a URL, or a client of its own: the one of a store gives up sooner.",
+  );
+}

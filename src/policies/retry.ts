@@ -81,11 +81,11 @@ export function retryOn<T extends Task = Task>(...on: readonly [false] | readonl
 
 function parse(args: readonly (ErrorMatcher | RetryOptions)[]): RetryChange {
   const last = args.at(-1);
+  if (last !== undefined && typeof last !== "function" && typeof last !== "object") throw noMatcher(last);
   const options = typeof last === "function" || last === undefined ? {} : last;
   const on = args.filter((arg): arg is ErrorMatcher => arg !== options);
   for (const matcher of on) {
-    if (typeof matcher !== "function")
-      throw new DefinitionError(`@retryOn() takes error classes and predicates, then options, got ${describe(matcher)}.`);
+    if (typeof matcher !== "function") throw noMatcher(matcher);
   }
   checkOptions("@retryOn()", options, ["limit", "delay", "maxDelay", "jitter", "overlap", "if", "unless"]);
   checkGates("@retryOn()", options);
@@ -99,6 +99,10 @@ function parse(args: readonly (ErrorMatcher | RetryOptions)[]): RetryChange {
     ...(jitter !== undefined && { jitter: jitter === null ? undefined : checkJitter(jitter) }),
     ...(overlap !== undefined && { overlap: checkBoolean("@retryOn(): overlap", overlap) }),
   };
+}
+
+function noMatcher(given: unknown): DefinitionError {
+  return new DefinitionError(`@retryOn() takes error classes and predicates, then options, got ${describe(given)}.`);
 }
 
 function checkJitter(jitter: Jitter): Jitter {

@@ -1,4 +1,4 @@
-import { QueueClosedError, QueueUnavailableError } from "../errors.js";
+import { isDefinitionError, QueueClosedError, QueueUnavailableError } from "../errors.js";
 import { messageOf, toError } from "../support/thrown.js";
 import { withinTime } from "../support/time-limit.js";
 import { configuration } from "../task/configuration.js";
@@ -44,6 +44,7 @@ export class EngineCalls {
       if (this.#engine.runsWith !== undefined) return await call(this.#engine);
       return await withinTime(configuration.clock, this.#limitMs + patienceMs, () => call(this.#engine), late);
     } catch (thrown) {
+      if (isDefinitionError(thrown)) throw thrown; // a mistake in the set-up, which no repetition mends
       throw this.#unavailable(what, ids, toError(thrown));
     }
   }

@@ -1,3 +1,6 @@
+import { Redis } from "ioredis";
+import { Task } from "taskwright";
+import { Queue } from "taskwright/queue";
 import { bullmqEngine, type BullmqOptions } from "taskwright/bullmq";
 import { describe, expect, test } from "vitest";
 
@@ -29,5 +32,17 @@ describe("the options of the BullMQ engine", () => {
     expect([onRedis.name, onPostgres.name]).toEqual(["bullmq", "bullmq"]);
     expect(onRedis.capabilities).toEqual({ durable: true, multiProcess: true, atomicBatch: false, holdsKeys: true });
     expect(onPostgres.capabilities).toEqual({ durable: true, multiProcess: true, atomicBatch: true, holdsKeys: true });
+  });
+
+  test("refuse a client for workers that gives up, as a mistake and not as an outage", async () => {
+    const client = new Redis({ lazyConnect: true, maxRetriesPerRequest: 1 });
+    const queue = new Queue({ engine: bullmqEngine({ connection: client }), namespace: "n" });
+    class Ping extends Task.with() {
+      work(): void {}
+    }
+
+    await expect(queue.work([Ping])).rejects.toThrow("has maxRetriesPerRequest 1, and must have null. Give a URL");
+    await queue.close();
+    client.disconnect();
   });
 });
