@@ -23,7 +23,7 @@ export class Waiting {
   async pause(key: string, expiresInMs: number): Promise<boolean> {
     const left = this.#deadline - this.#clock.now();
     if (left <= 0 || this.#scope.aborted) return false;
-    const scattered = this.#pauseMs * (0.5 + random() / 2); // so that many who wait do not all ask at once
+    const scattered = Math.ceil(this.#pauseMs * (0.5 + random() / 2)); // so that many who wait do not all ask at once
     this.#pauseMs = Math.min(this.#pauseMs * 2, this.#longestMs);
     await this.#untilFreed(key, Math.max(1, Math.min(scattered, left, expiresInMs)));
     return !this.#scope.aborted;
