@@ -150,10 +150,15 @@ async function runsByKey(): Promise<LedgerRun[][]> {
   return [...keys.values()].map((ofKey) => ofKey.toSorted((a, b) => a.grantedAt - b.grantedAt));
 }
 
+/** The store counts lives in whole milliseconds, by a clock that it reads at the beginning of a command: two of them may pass. */
+function lifeOf(ms: number): number {
+  return (ms - 2) * 1_000;
+}
+
 /** What the claim after this run must have waited for. */
 function freeFrom({ grantedAt, endedAt, lost, completed }: LedgerRun): number {
-  if (completed === true && endedAt !== undefined) return endedAt + TTL_MS * 1_000; // it was recorded after that
-  if (lost === true || endedAt === undefined) return grantedAt + LEASE_MS * 1_000; // it died or was overtaken: a lease at the least
+  if (completed === true && endedAt !== undefined) return endedAt + lifeOf(TTL_MS); // it was recorded after that
+  if (lost === true || endedAt === undefined) return grantedAt + lifeOf(LEASE_MS); // it died or was overtaken: a lease at the least
   return endedAt; // freed after its work had ended, or left to its lease by a kill in between
 }
 
