@@ -1,40 +1,24 @@
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import {
   configure,
   idempotentBy,
   literal,
   lockWith,
   MemoryStore,
-  resetConfiguration,
-  resume,
   shutdown,
   Task,
   timeout,
   circuitBreaker,
   type Store,
 } from "taskwright";
-import { ChaosStore } from "taskwright/testing";
-import { deafTask, PausePoint, recordEvents, taskOf, useManualClock } from "../support/builders.js";
+
+import { deafTask, PausePoint, recordEvents, taskOf } from "../support/builders.js";
 import { ManualClock, settle } from "../support/manual-clock.js";
+import { useStage } from "./stage.js";
 
 vi.mock("../../src/support/random.js", () => ({ random: () => 0.5 }));
 
-let clock: ManualClock;
-let memory: MemoryStore;
-let store: ChaosStore;
-beforeEach(() => {
-  clock = useManualClock();
-  memory = new MemoryStore({ clock });
-  store = new ChaosStore(memory);
-  configure((config) => {
-    config.store = store;
-  });
-});
-afterEach(() => {
-  store.calm();
-  resetConfiguration();
-  resume();
-});
+const stage = useStage();
 
 test("lost lock before first attempt: work is not entered", async () => {
   let works = 0;
@@ -44,13 +28,13 @@ test("lost lock before first attempt: work is not entered", async () => {
   });
   lockWith(literal("k"), { scope: "l1", ttl: 1 })(T);
   idempotentBy(literal("k"), { namespace: "l1" })(T);
-  const d = store.disturb("claim", "delay", { when: ({ key }) => key.startsWith("l1:") });
-  store.disturb("renew", "fail-before", { times: Infinity });
+  const d = stage.store.disturb("claim", "delay", { when: ({ key }) => key.startsWith("l1:") });
+  stage.store.disturb("renew", "fail-before", { times: Infinity });
   const events = recordEvents("lock_lost", "idempotency_claimed");
   const run = T.execute();
-  await clock.advance(2000);
+  await stage.clock.advance(2000);
   d.release();
-  await clock.advance(100);
+  await stage.clock.advance(100);
   const r = await run;
   expect(events.map(({ name }) => name)).toContain("lock_lost");
   expect({ works, code: r.metadata["code"] }).toEqual({ works: 0, code: "aborted" });
@@ -69,13 +53,13 @@ test("waiter that came first is woken first", async () => {
   const first = T.execute();
   await pause.reached;
   const a = T.execute({}, { context: { who: 1 } });
-  await clock.advance(5);
+  await stage.clock.advance(5);
   const b = T.execute({}, { context: { who: 2 } });
-  await clock.advance(11); // a has asked again
+  await stage.clock.advance(11); // a has asked again
   pause.resume();
   await first;
   await settle();
-  await clock.advance(1000);
+  await stage.clock.advance(1000);
   await Promise.all([a, b]);
   expect(order).toEqual([1, 2]);
 });
@@ -87,10 +71,10 @@ test("ttl shorter than grace: second process gets in during grace", async () => 
   const run = T.execute();
   await pause.reached;
   const keys = shutdown({ grace: 5 });
-  await clock.advance(3000);
-  const held = await store.get("cmdx:lock:l5:k");
+  await stage.clock.advance(3000);
+  const held = await stage.store.get("cmdx:lock:l5:k");
   pause.resume();
-  await clock.advance(100);
+  await stage.clock.advance(100);
   await run;
   await keys;
   expect(held?.value).toBe("locked");
@@ -140,7 +124,7 @@ test("event loop stood still between the lock and the work", async () => {
 });
 
 test("retryAfterMs of lock with no expiry", async () => {
-  const inner = new MemoryStore({ clock });
+  const inner = new MemoryStore({ clock: stage.clock });
   configure((c) => {
     c.store = {
       get: (k: string) => inner.get(k),
@@ -159,33 +143,33 @@ test("stray grant is given back at shutdown", async () => {
   const T = taskOf(() => "x");
   lockWith(literal("k"), { scope: "l9", wait: 60, ttl: 600 })(T);
   const KEY = "cmdx:lock:l9:k";
-  await store.set(KEY, "locked", { ttlMs: 6000, owner: "other" });
-  const first = store.disturb("claim", "delay");
-  const second = store.disturb("claim", "delay-answer");
+  await stage.store.set(KEY, "locked", { ttlMs: 6000, owner: "other" });
+  const first = stage.store.disturb("claim", "delay");
+  const second = stage.store.disturb("claim", "delay-answer");
   const run = T.execute();
-  await clock.advance(5100); // first out of time, second asked: refused, its answer is under way
-  await store.delete(KEY, { owner: "other" });
+  await stage.clock.advance(5100); // first out of time, second asked: refused, its answer is under way
+  await stage.store.delete(KEY, { owner: "other" });
   first.release(); // granted late
   await settle();
-  expect((await store.get(KEY))?.value).toBe("locked");
+  expect((await stage.store.get(KEY))?.value).toBe("locked");
   const keys = shutdown({ grace: 0 });
   second.release();
-  await clock.advance(300);
+  await stage.clock.advance(300);
   expect(await run).toMatchObject({ metadata: { code: "aborted" } });
   await keys;
-  expect(await store.get(KEY)).toBeUndefined();
+  expect(await stage.store.get(KEY)).toBeUndefined();
 });
 
 test("abort while claim in flight", async () => {
   const T = taskOf(() => "x");
   lockWith(literal("k"), { scope: "l11" })(T);
-  store.disturb("claim", "never-answer", { times: 9 });
+  stage.store.disturb("claim", "never-answer", { times: 9 });
   const c = new AbortController();
   const run = T.execute({}, { signal: c.signal });
   await settle();
   c.abort();
   expect(await Promise.race([run, settle().then(() => "waits")])).toMatchObject({ metadata: { code: "aborted" } });
-  await clock.advance(20000);
+  await stage.clock.advance(20000);
   await run;
 });
 
@@ -194,10 +178,10 @@ test("work that never comes to rest, lock lost by maxHold: shutdown does not nam
   lockWith(literal("k"), { scope: "p55", ttl: 30, maxHold: 60 })(Deaf);
   timeout(1)(Deaf);
   const run = Deaf.execute();
-  await clock.advance(200_000);
+  await stage.clock.advance(200_000);
   await run;
   const keys = shutdown({ grace: 1 });
-  await clock.advance(60_000);
+  await stage.clock.advance(60_000);
   const answer = await keys;
   pause.resume();
   await settle();
@@ -239,12 +223,12 @@ test("lost first, answered later, hung: shutdown names nothing", async () => {
   lockWith(literal("w1"), { scope: "wallet", ttl: 30 })(Deaf);
   timeout(60)(Deaf);
   const run = Deaf.execute();
-  await clock.advance(0);
-  await memory.set("cmdx:lock:wallet:w1", "locked", { ttlMs: 600_000, owner: "another" });
-  await clock.advance(60_000);
+  await stage.clock.advance(0);
+  await stage.memory.set("cmdx:lock:wallet:w1", "locked", { ttlMs: 600_000, owner: "another" });
+  await stage.clock.advance(60_000);
   await run;
   const keys = shutdown({ grace: 1 });
-  await clock.advance(20_000);
+  await stage.clock.advance(20_000);
   pause.resume();
   expect(await keys).toEqual([]);
 });
@@ -256,18 +240,18 @@ test("a malformed slot leaves no lock behind", async () => {
   idempotentBy(literal("k"), { namespace: "q1" })(T);
   configure((c) => {
     c.store = {
-      get: memory.get.bind(memory),
+      get: stage.memory.get.bind(stage.memory),
       set: (async (k: string, v: string, o: never) =>
-        k.startsWith("q1:") ? { ok: false, held: { value: 7, expiresInMs: 5 } } : memory.set(k, v, o)) as unknown as Store["set"],
-      delete: memory.delete.bind(memory),
-      renew: memory.renew.bind(memory),
-      entries: memory.entries.bind(memory),
+        k.startsWith("q1:") ? { ok: false, held: { value: 7, expiresInMs: 5 } } : stage.memory.set(k, v, o)) as unknown as Store["set"],
+      delete: stage.memory.delete.bind(stage.memory),
+      renew: stage.memory.renew.bind(stage.memory),
+      entries: stage.memory.entries.bind(stage.memory),
     };
   });
   const run = T.execute();
-  await clock.advance(20_000);
+  await stage.clock.advance(20_000);
   expect((await run).status).toBe("failed");
-  expect(await memory.get("cmdx:lock:q1:k")).toBeUndefined();
+  expect(await stage.memory.get("cmdx:lock:q1:k")).toBeUndefined();
 });
 
 test("shutdown called by a listener of lock_acquired", async () => {
@@ -277,9 +261,9 @@ test("shutdown called by a listener of lock_acquired", async () => {
   let keys: Promise<readonly string[]> | undefined;
   T.telemetry.subscribe("lock_acquired", () => void (keys = shutdown({ grace: 1 })));
   const run = T.execute();
-  await clock.advance(20000);
+  await stage.clock.advance(20000);
   const answer = await keys;
-  const left = await store.get("cmdx:lock:l2:k");
+  const left = await stage.store.get("cmdx:lock:l2:k");
   pause.resume();
   await run;
   expect({ answer, left: left?.value }).toEqual({ answer: [], left: undefined }); // its work was not entered, so it has freed the lock by itself;

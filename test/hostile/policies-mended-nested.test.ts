@@ -1,40 +1,13 @@
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import {
-  configure,
-  idempotentBy,
-  literal,
-  lockWith,
-  MemoryStore,
-  resetConfiguration,
-  resume,
-  retryOn,
-  shutdown,
-  Task,
-  timeout,
-  TimeoutError,
-} from "taskwright";
-import { ChaosStore } from "taskwright/testing";
-import { deafTask, PausePoint, taskOf, useManualClock } from "../support/builders.js";
-import { settle, type ManualClock } from "../support/manual-clock.js";
+import { expect, test, vi } from "vitest";
+import { idempotentBy, literal, lockWith, retryOn, shutdown, Task, timeout, TimeoutError } from "taskwright";
+
+import { deafTask, PausePoint, taskOf } from "../support/builders.js";
+import { settle } from "../support/manual-clock.js";
+import { useStage } from "./stage.js";
 
 vi.mock("../../src/support/random.js", () => ({ random: () => 0.5 }));
 
-let clock: ManualClock;
-let memory: MemoryStore;
-let store: ChaosStore;
-beforeEach(() => {
-  clock = useManualClock();
-  memory = new MemoryStore({ clock });
-  store = new ChaosStore(memory);
-  configure((config) => {
-    config.store = store;
-  });
-});
-afterEach(() => {
-  store.calm();
-  resetConfiguration();
-  resume();
-});
+const stage = useStage();
 
 const LOCK = "cmdx:lock:wallet:w1";
 
@@ -60,12 +33,12 @@ test("outer lock is held until the nested timed-out work rests", async () => {
   });
   lockWith(literal("k"), { scope: "outer" })(Outer);
   const run = Outer.execute();
-  await clock.advance(1000);
+  await stage.clock.advance(1000);
   expect(await run).toMatchObject({ status: "failed" });
-  expect((await store.get("cmdx:lock:outer:k"))?.value).toBe("locked");
+  expect((await stage.store.get("cmdx:lock:outer:k"))?.value).toBe("locked");
   pause.resume();
   await settle();
-  expect(await store.get("cmdx:lock:outer:k")).toBeUndefined();
+  expect(await stage.store.get("cmdx:lock:outer:k")).toBeUndefined();
 });
 
 test("outer slot of aborted run is held until nested work rests", async () => {
@@ -80,10 +53,10 @@ test("outer slot of aborted run is held until nested work rests", async () => {
   c.abort();
   expect(await run).toMatchObject({ metadata: { code: "aborted" } });
   await settle();
-  expect((await store.get("n2:Sample:k"))?.value).toBe("processing");
+  expect((await stage.store.get("n2:Sample:k"))?.value).toBe("processing");
   pause.resume();
   await settle();
-  expect(await store.get("n2:Sample:k")).toBeUndefined();
+  expect(await stage.store.get("n2:Sample:k")).toBeUndefined();
 });
 
 test("outer retryOn(TimeoutError) does not start beside nested late work", async () => {
@@ -102,7 +75,7 @@ test("outer retryOn(TimeoutError) does not start beside nested late work", async
   });
   retryOn(TimeoutError, { limit: 2, delay: 0 })(Outer);
   const run = Outer.execute();
-  await clock.advance(5000);
+  await stage.clock.advance(5000);
   await run;
   pause.resume();
   expect(most).toBe(1);
@@ -112,13 +85,13 @@ test("a lock is kept while the work of a task that undoes goes on beyond its own
   const { Deaf: Refund, pause } = deafTask();
   timeout(1)(Refund);
   const run = chargeUndoneBy(() => Refund.execute()).execute();
-  await clock.advance(1_000);
+  await stage.clock.advance(1_000);
   await run;
-  const before = (await memory.get(LOCK))?.value;
+  const before = (await stage.memory.get(LOCK))?.value;
   pause.resume();
   await settle();
   expect(before).toMatch(/^locked/);
-  expect((await memory.get(LOCK))?.value).toBeUndefined();
+  expect((await stage.memory.get(LOCK))?.value).toBeUndefined();
 });
 
 test("the same, of a rollback that follows late work", async () => {
@@ -131,15 +104,15 @@ test("the same, of a rollback that follows late work", async () => {
   );
   timeout(1)(Charge);
   const run = Charge.execute();
-  await clock.advance(1_000);
+  await stage.clock.advance(1_000);
   await run;
   work.resume();
-  await clock.advance(1_000);
-  const before = (await memory.get(LOCK))?.value;
+  await stage.clock.advance(1_000);
+  const before = (await stage.memory.get(LOCK))?.value;
   pause.resume();
   await settle();
   expect(before).toMatch(/^locked/);
-  expect((await memory.get(LOCK))?.value).toBeUndefined();
+  expect((await stage.memory.get(LOCK))?.value).toBeUndefined();
 });
 
 test.each([false, 60] as const)("shutdown gives runs inside a locked run their grace, with @timeout(%s)", async (limit) => {
@@ -150,9 +123,9 @@ test.each([false, 60] as const)("shutdown gives runs inside a locked run their g
   const run = Outer.execute();
   await pause.reached;
   const keys = shutdown({ grace: 5 });
-  await clock.advance(1_000);
+  await stage.clock.advance(1_000);
   pause.resume();
-  await clock.advance(100);
+  await stage.clock.advance(100);
   expect(await run).toMatchObject({ status: "success", output: "success" });
   expect(await keys).toEqual([]);
 });
@@ -168,6 +141,6 @@ test("outer retryOn(TimeoutError) retries a nested timeout that has come to rest
   const Outer = taskOf(async () => (await Inner.executeBang()).status);
   retryOn(TimeoutError, { limit: 1, delay: 0 })(Outer);
   const run = Outer.execute();
-  await clock.advance(2_000);
+  await stage.clock.advance(2_000);
   expect(await run).toMatchObject({ status: "success", retries: 1 });
 });

@@ -1,27 +1,13 @@
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { callback, configure, MemoryStore, resetConfiguration, resume, retryOn, Task, timeout, TimeoutError } from "taskwright";
-import { ChaosStore } from "taskwright/testing";
-import { PausePoint, succeedWith, taskOf, useManualClock } from "../support/builders.js";
-import { settle, type ManualClock } from "../support/manual-clock.js";
+import { expect, test, vi } from "vitest";
+import { callback, retryOn, Task, timeout, TimeoutError } from "taskwright";
+
+import { PausePoint, succeedWith, taskOf } from "../support/builders.js";
+import { settle } from "../support/manual-clock.js";
+import { useStage } from "./stage.js";
 
 vi.mock("../../src/support/random.js", () => ({ random: () => 0.5 }));
 
-let clock: ManualClock;
-let memory: MemoryStore;
-let store: ChaosStore;
-beforeEach(() => {
-  clock = useManualClock();
-  memory = new MemoryStore({ clock });
-  store = new ChaosStore(memory);
-  configure((config) => {
-    config.store = store;
-  });
-});
-afterEach(() => {
-  store.calm();
-  resetConfiguration();
-  resume();
-});
+const stage = useStage();
 
 test("an attempt that the gate keeps from having a deadline is not ended by that of the attempt before", async () => {
   let works = 0;
@@ -37,10 +23,10 @@ test("an attempt that the gate keeps from having a deadline is not ended by that
   const run = T.execute({}, { signal: c.signal }).finally(() => {
     ended = true;
   });
-  await clock.advance(500);
+  await stage.clock.advance(500);
   expect(works).toBe(2);
   c.abort(new Error("stop"));
-  await clock.advance(10);
+  await stage.clock.advance(10);
   expect(ended).toBe(true);
   expect(await run).toMatchObject({ metadata: { code: "aborted" } });
 });
@@ -50,13 +36,13 @@ test("same after timed out", async () => {
   const T = taskOf(async (task) => {
     works += 1;
     if (works === 1) return new Promise<never>((_, reject) => task.signal.addEventListener("abort", () => reject(new Error("x"))));
-    await new Promise((r) => clock.timer(50, () => r(0)));
+    await new Promise((r) => stage.clock.timer(50, () => r(0)));
     return "done";
   });
   timeout(1, { if: (task) => task.attempt < 1 })(T);
   retryOn(TimeoutError, { limit: 1, delay: 0 })(T);
   const run = T.execute();
-  await clock.advance(5000);
+  await stage.clock.advance(5000);
   expect(await run).toMatchObject({ status: "success", output: "done" });
 });
 
@@ -72,7 +58,7 @@ test("a nested run in on_failed after a timeout is not called off", async () => 
     told.push([r.status, r.metadata["code"]]);
   })(T);
   const run = T.execute();
-  await clock.advance(2000);
+  await stage.clock.advance(2000);
   await run;
   expect(told).toEqual([["success", undefined]]);
 });
@@ -93,7 +79,7 @@ test("late halt of attempt 1 does not decide attempt 2 (overlap)", async () => {
   timeout(1)(T);
   retryOn(TimeoutError, { limit: 1, delay: 0, overlap: true })(T);
   const run = T.execute();
-  await clock.advance(1000);
+  await stage.clock.advance(1000);
   expect(works).toBe(2);
   pause.resume();
   await settle();
@@ -115,7 +101,7 @@ test("late halt of attempt 1 in the settle time", async () => {
   timeout(1)(T);
   retryOn(TimeoutError, { limit: 1, delay: 0 })(T);
   const run = T.execute();
-  await clock.advance(1000);
+  await stage.clock.advance(1000);
   pause.resume();
   await settle();
   const result = await run;
@@ -140,7 +126,7 @@ test("polled this.signal of late work under overlap", async () => {
   timeout(1)(T);
   retryOn(TimeoutError, { limit: 1, delay: 0, overlap: true })(T);
   const run = T.execute();
-  await clock.advance(1000);
+  await stage.clock.advance(1000);
   pause.resume();
   await settle();
   pause2.resume();
@@ -162,7 +148,7 @@ test("halted before deadline in cleanup", async () => {
   timeout(1)(T);
   retryOn(TimeoutError, { limit: 1, delay: 0, overlap: true })(T);
   const run = T.execute();
-  await clock.advance(3000);
+  await stage.clock.advance(3000);
   pause.resume();
   const r = await run;
   expect({ works, status: r.status }).toEqual({ works: 1, status: "success" });
@@ -236,7 +222,7 @@ test("rollback after a timeout can", async () => {
   }
   timeout(1)(T);
   const run = T.execute();
-  await clock.advance(1000);
+  await stage.clock.advance(1000);
   await run;
   pause.resume();
   await settle();
@@ -256,7 +242,7 @@ test("listener of retry_scheduled can run a task after a timeout", async () => {
   retryOn(TimeoutError, { limit: 1, delay: 1 })(T);
   T.telemetry.subscribe("retry_scheduled", () => void seen.push(Audit.execute().then((r) => r.status)));
   const run = T.execute();
-  await clock.advance(5_000);
+  await stage.clock.advance(5_000);
   await run;
   expect(await Promise.all(seen)).toEqual(["success"]);
 });
