@@ -110,7 +110,7 @@ export class Lease {
       wakeFirst(key);
       return "freed";
     }
-    if (this.remainingMs <= 0) return "lost";
+    if (this.lost || this.remainingMs <= 0) return "lost";
     return (await this.#call(() => store.get(key))) === undefined ? "freed" : "lost";
   }
 

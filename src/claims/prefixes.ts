@@ -24,12 +24,12 @@ export function claimPrefix(policy: string, prefix: string, type: object, { shar
     return other !== undefined && !(other === type && keeper.policy === policy);
   });
   for (const other of others) {
-    if (other.prefix !== prefix) continue;
-    if (other.policy !== policy)
+    const policiesMeet = other.policy !== policy && (other.prefix.startsWith(prefix) || prefix.startsWith(other.prefix));
+    if (policiesMeet)
       throw new DefinitionError(
-        `${policy} and ${other.policy} both keep their keys under ${prefix}…, so they would meet. Give one of them another namespace.`,
+        `${policy} and ${other.policy} both keep keys under ${prefix.length > other.prefix.length ? prefix : other.prefix}…, so they would meet. Give one of them another namespace.`,
       );
-    if (!shared || !other.shared)
+    if (other.prefix === prefix && (!shared || !other.shared))
       throw new DefinitionError(
         `Two tasks with ${policy} keep their keys under ${prefix}…, so their keys would meet. ` +
           'Give one another name, Task.with({ name: "…" }), or both the same scope if they are to share.',

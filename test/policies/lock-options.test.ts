@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { literal, lockWith, resetConfiguration, Task, type LockOptions } from "taskwright";
+import { idempotentBy, literal, lockWith, resetConfiguration, Task, type LockOptions } from "taskwright";
 import { z } from "zod";
 import { mistakeIn, rejectionOf, thrownBy } from "../support/builders.js";
 
@@ -113,5 +113,35 @@ describe("inheritance", () => {
     lockWith("accountId" as "walletId")(Withdraw);
 
     expect(mistakeIn(await rejectionOf(Withdraw.execute({ walletId: "w1" })))).toContain('@lockWith() names the field "accountId"');
+  });
+});
+
+describe("keys that would meet", () => {
+  test.each([
+    ["in one namespace", "billing", "billing"],
+    ["nested in each other", "billing", "billing:Withdraw"],
+  ])("with a claim's, %s, are refused", async (_name, ofLock, ofClaim) => {
+    const Withdraw = walletTask();
+    lockWith("walletId", { namespace: ofLock })(Withdraw);
+    idempotentBy("walletId", { namespace: ofClaim })(Withdraw);
+
+    expect(mistakeIn(await rejectionOf(Withdraw.execute({ walletId: "w1" })))).toMatch(
+      /^@(lockWith|idempotentBy)\(\) and @(lockWith|idempotentBy)\(\) both keep keys under billing:Withdraw:/,
+    );
+  });
+
+  test("of two classes of one name are refused, unless both have the scope", async () => {
+    const [One, Other] = [walletTask(), walletTask()];
+    lockWith("walletId")(One);
+    lockWith("walletId")(Other);
+    await One.execute({ walletId: "w1" });
+    const [Shared, AlsoShared] = [walletTask(), walletTask()];
+    for (const type of [Shared, AlsoShared]) lockWith("walletId", { scope: "wallet" })(type);
+
+    expect(mistakeIn(await rejectionOf(Other.execute({ walletId: "w1" })))).toContain(
+      "Two tasks with @lockWith() keep their keys under cmdx:lock:Withdraw:…",
+    );
+    expect((await Shared.execute({ walletId: "w1" })).status).toBe("success");
+    expect((await AlsoShared.execute({ walletId: "w1" })).status).toBe("success");
   });
 });

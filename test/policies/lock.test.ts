@@ -140,6 +140,19 @@ onEachStore((world) => {
       expect(events).toMatchObject([{ name: "lock_lost", payload: { why: "refused" } }]);
     });
 
+    test("that somebody has freed is lost at the next renewal, and is not said to be released as well", async () => {
+      const { Withdraw, pause } = withdrawTask({ ttl: 30 });
+      const events = recordEvents("lock_lost", "lock_released");
+      const run = Withdraw.execute(INPUT);
+      await pause.reached;
+      await world.store.delete(KEY);
+      await world.pass(11_000);
+      pause.resume();
+      await run;
+
+      expect(events.map(({ name }) => name)).toEqual(["lock_lost"]);
+    });
+
     test("that is lost aborts the signal of work, which may still end", async () => {
       const { Withdraw, seen } = withdrawTask(
         { ttl: 30 },
