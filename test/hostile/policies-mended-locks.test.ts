@@ -1,16 +1,5 @@
 import { expect, test, vi } from "vitest";
-import {
-  configure,
-  idempotentBy,
-  literal,
-  lockWith,
-  MemoryStore,
-  shutdown,
-  Task,
-  timeout,
-  circuitBreaker,
-  type Store,
-} from "taskwright";
+import { configure, idempotentBy, literal, lockWith, MemoryStore, shutdown, Task, timeout, circuitBreaker, type Store } from "taskwright";
 
 import { deafTask, PausePoint, recordEvents, taskOf } from "../support/builders.js";
 import { ManualClock, settle } from "../support/manual-clock.js";

@@ -1,4 +1,5 @@
-import { completed, failed, type EngineCase } from "./engine-bench.js";
+import type { BenchWorker } from "./bench-worker.js";
+import { completed, failed, gate, type EngineCase } from "./engine-bench.js";
 
 /** Clocks and timers are not of one mind about a millisecond or two. */
 const SLACK_MS = 3;
@@ -17,7 +18,7 @@ export const attemptCases: readonly EngineCase[] = [
       );
       await bench.eventually("the end to be told", () => worker.told.length === 3);
       const again = { state: "pending", delayMs: 0 } as const;
-      bench.equal(worker.told, [
+      bench.equal(byAttempt(worker), [
         { id: job.id, task: job.task, attempt: 1, ending: again },
         { id: job.id, task: job.task, attempt: 2, ending: again },
         { id: job.id, task: job.task, attempt: 3, ending: { state: "dead", reason: "it did not work" } },
@@ -42,7 +43,7 @@ export const attemptCases: readonly EngineCase[] = [
       const { attempts, answer, reason } = await bench.becomes(job.id, "completed");
       bench.equal([attempts, answer, reason], [3, "done", undefined]);
       await bench.eventually("the end to be told", () => worker.told.length === 3);
-      bench.equal(worker.told.at(-1), { id: job.id, task: job.task, attempt: 3, ending: { state: "completed" } });
+      bench.equal(byAttempt(worker).at(-1), { id: job.id, task: job.task, attempt: 3, ending: { state: "completed" } });
     },
   },
   {
@@ -74,10 +75,9 @@ export const attemptCases: readonly EngineCase[] = [
           gaps.every((gap, at) => gap >= (waits[at] ?? 0) - SLACK_MS),
           `waits of ${gaps.join(", ")} ms are at least ${waits.join(", ")}`,
         );
-        // What is told of two attempts may come in another order than they did.
-        const told = worker.endingsOf(id).flatMap((ending) => (ending.state === "pending" ? [ending.delayMs] : []));
+        const told = byAttempt(worker).filter((each) => each.id === id);
         bench.equal(
-          told.toSorted((one, other) => one - other),
+          told.flatMap(({ ending }) => (ending.state === "pending" ? [ending.delayMs] : [])),
           [...waits],
         );
       }
@@ -100,10 +100,12 @@ export const attemptCases: readonly EngineCase[] = [
     name: "a job that is handed back runs again after the delay, holds its key, and has used no attempt",
     async run(bench) {
       let times = 0;
-      const worker = await bench.work(() => ((times += 1) <= 2 ? { kind: "handed_back", delayMs: 60 } : completed()));
+      const { passed, open } = gate();
+      const worker = await bench.work(() => ((times += 1) <= 2 ? { kind: "handed_back", delayMs: 60 } : passed.then(completed)));
       const job = await bench.enqueued({ key: "k", options: { attempts: 1 } });
       await bench.eventually("the job to be handed back", () => worker.started.length >= 1);
       bench.coalesced(await bench.enqueue(bench.job({ key: "k" })), job);
+      open();
       const record = await bench.becomes(job.id, "completed");
       bench.equal(record.attempts, 1);
       bench.equal(
@@ -128,3 +130,8 @@ export const attemptCases: readonly EngineCase[] = [
     },
   },
 ];
+
+/** What was told of the attempts, in their order: it may come in another. */
+function byAttempt({ told }: BenchWorker): BenchWorker["told"] {
+  return told.toSorted((one, other) => one.attempt - other.attempt);
+}

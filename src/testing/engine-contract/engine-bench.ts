@@ -177,3 +177,10 @@ export function completed(): Verdict {
 export function failed({ retry = true }: { retry?: boolean } = {}): Verdict {
   return { kind: "failed", answer: "why not", reason: "it did not work", retry };
 }
+
+/** A point in the work of a job at which it stands until it is let go on. */
+export function gate(): { readonly passed: Promise<void>; readonly open: () => void } {
+  let open = (): void => {};
+  const passed = new Promise<void>((resolve) => (open = resolve));
+  return { passed, open: () => open() };
+}

@@ -1,4 +1,4 @@
-import { completed, DEFAULTS, failed, type EngineBench, type EngineCase } from "./engine-bench.js";
+import { completed, DEFAULTS, failed, gate, type EngineBench, type EngineCase } from "./engine-bench.js";
 
 /** Texts that a storage may be tempted to read, to tidy or to refuse. */
 const PAYLOADS: readonly string[] = [
@@ -104,20 +104,20 @@ export const recordCases: readonly EngineCase[] = [
   {
     name: "progress is seen while the job runs, and begins anew with each attempt",
     async run(bench) {
-      let finish = (): void => {};
+      const gates = [gate(), gate()] as const;
       await bench.work(async (attempt) => {
         if (attempt.attempt === 1) await attempt.progress(42);
-        await new Promise<void>((resolve) => (finish = resolve));
+        await gates[attempt.attempt === 1 ? 0 : 1].passed;
         return attempt.attempt === 1 ? failed() : completed();
       });
       const { id } = await bench.enqueued({ options: { attempts: 2 } });
       await bench.eventually("the progress", async () => (await bench.engine.get(id))?.progress === 42);
-      finish();
+      gates[0].open();
       await bench.eventually("the second attempt", async () => {
         const record = await bench.engine.get(id);
         return record?.state === "running" && record.attempts === 2 && record.progress === 0;
       });
-      finish();
+      gates[1].open();
       await bench.becomes(id, "completed");
     },
   },
@@ -197,12 +197,11 @@ export const recordCases: readonly EngineCase[] = [
 
 /** Has a worker take the job, and gives the way to let it complete. */
 async function held(bench: EngineBench, id: string): Promise<() => void> {
-  let finish = (): void => {};
-  const finished = new Promise<void>((resolve) => (finish = resolve));
+  const { passed, open } = gate();
   const worker = await bench.work(async () => {
-    await finished;
+    await passed;
     return completed();
   });
   await bench.eventually("the job to run", () => worker.attemptsOf(id).length === 1);
-  return finish;
+  return open;
 }

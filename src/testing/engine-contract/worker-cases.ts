@@ -1,15 +1,16 @@
-import { completed, type EngineCase } from "./engine-bench.js";
+import { completed, gate, type EngineCase } from "./engine-bench.js";
 
 export const workerCases: readonly EngineCase[] = [
   {
     name: "a worker runs as many jobs at once as it is told, and no more",
     async run(bench) {
       let [running, most] = [0, 0];
+      const { passed, open } = gate();
       await bench.work(
         async () => {
           running += 1;
           most = Math.max(most, running);
-          await bench.pass(20);
+          await passed;
           running -= 1;
           return completed();
         },
@@ -17,6 +18,9 @@ export const workerCases: readonly EngineCase[] = [
       );
       const jobs = Array.from({ length: 12 }, () => bench.job());
       await bench.engine.enqueue(jobs);
+      await bench.eventually("three jobs to run at once", () => running === 3);
+      await bench.pass(50); // a fourth would have come by now
+      open();
       for (const { id } of jobs) await bench.becomes(id, "completed");
       bench.equal(most, 3);
     },
