@@ -6,14 +6,16 @@ import type { FailedOutcome, Outcome } from "../task/outcome.js";
 import type { Run } from "../task/run.js";
 import type { Asking, Granted } from "./asking.js";
 import { Lease, type LossReason } from "./lease.js";
-import { forgetLost, refusesNow } from "./shutdown.js";
+import { forgetLost, hold, refusesNow, type HeldKey } from "./shutdown.js";
 import { storeTimeoutMs } from "./store-of.js";
 import type { Waiting } from "./waiting.js";
 
 /** What came of trying to take a key: it is held, or the run has its answer, or the store failed. */
-export type Acquired = Granted | { readonly outcome: Outcome } | { readonly error: Error };
+export type Acquired<Key extends HeldKey> = Key | { readonly outcome: Outcome } | { readonly error: Error };
 
-export interface AcquireOptions {
+export interface AcquireOptions<Key extends HeldKey> {
+  /** Makes a key that is held of what was granted. */
+  readonly granted: (grant: Granted) => Key;
   readonly waiting: Waiting;
   /** What becomes of a run that lost to this entry, which it saw in the same step. */
   readonly judge: (held: StoreEntry) => Outcome | "wait" | Promise<Outcome | "wait">;
@@ -32,7 +34,7 @@ const VANISHINGS = 10;
  *
  * There is no second look at the store, between which and the first the key could change hands.
  */
-export async function acquire(run: Run, asking: Asking, options: AcquireOptions): Promise<Acquired> {
+export async function acquire<Key extends HeldKey>(run: Run, asking: Asking, options: AcquireOptions<Key>): Promise<Acquired<Key>> {
   try {
     return await untilAcquired(run, asking, options);
   } catch (thrown) {
@@ -42,7 +44,8 @@ export async function acquire(run: Run, asking: Asking, options: AcquireOptions)
   }
 }
 
-async function untilAcquired(run: Run, asking: Asking, { waiting, judge, timeIsUp }: AcquireOptions): Promise<Acquired> {
+async function untilAcquired<Key extends HeldKey>(run: Run, asking: Asking, options: AcquireOptions<Key>): Promise<Acquired<Key>> {
+  const { waiting, granted, judge, timeIsUp } = options;
   for (let vanished = 0; ;) {
     if (run.scope.cancelled || refusesNow(run)) {
       asking.giveUp();
@@ -54,7 +57,11 @@ async function untilAcquired(run: Run, asking: Asking, { waiting, judge, timeIsU
       asking.giveBack();
       return { outcome: shuttingDown(run) };
     }
-    if (answer.ok) return answer;
+    if (answer.ok) {
+      const key = granted(answer);
+      hold(key); // in the same turn as the look at the shutdown: none can begin in between
+      return key;
+    }
     if (answer.held === undefined) {
       vanished += 1;
       if (vanished < VANISHINGS) continue;
@@ -70,7 +77,7 @@ async function untilAcquired(run: Run, asking: Asking, { waiting, judge, timeIsU
 }
 
 /** As far as this run can tell, the key could not be taken; if it was all the same, it is given back. */
-function failed(run: Run, asking: Asking, error: Error): Acquired {
+function failed(run: Run, asking: Asking, error: Error): { readonly outcome: Outcome } | { readonly error: Error } {
   asking.giveBack();
   return run.scope.cancelled ? { outcome: run.abortedOutcome() } : { error };
 }

@@ -35,11 +35,10 @@ export function refusesNow(run: Run): boolean {
   return ending !== undefined && !run.undoes;
 }
 
-/** Remembers a key, until it is concluded. From now on a shutdown can call its run off; one that has begun meanwhile does so at once. */
+/** Remembers a key, until it is concluded. From now on a shutdown can call its run off. */
 export function hold(key: HeldKey): void {
   held.add(key);
   key.run.scope.cancellable = true;
-  if (refusesNow(key.run)) key.run.scope.abort(shuttingDown(), "abort");
 }
 
 /**
@@ -52,10 +51,6 @@ export function forgetLost(run: Run): void {
     concluded(key);
     key.asking.giveBack();
   }
-}
-
-function shuttingDown(): ShutdownError {
-  return new ShutdownError("The process is shutting down");
 }
 
 export function concluded(key: HeldKey): void {
@@ -90,7 +85,7 @@ export function resume(): void {
 }
 
 async function end(graceMs: number): Promise<readonly string[]> {
-  const reason = shuttingDown();
+  const reason = new ShutdownError("The process is shutting down");
   for (const { run } of held) run.scope.abort(reason, "abort");
   await concludedWithin(graceMs);
   // Runs whose end is on its way to the store are none to be freed for a second run: they are waited for.

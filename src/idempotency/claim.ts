@@ -1,6 +1,6 @@
 import { acquire, keep } from "../claims/acquire.js";
-import { Asking } from "../claims/asking.js";
-import { hold, HeldKey } from "../claims/shutdown.js";
+import { Asking, type Granted } from "../claims/asking.js";
+import { HeldKey } from "../claims/shutdown.js";
 import type { Lease } from "../claims/lease.js";
 import { storeUnavailable } from "../claims/store-of.js";
 import { Waiting } from "../claims/waiting.js";
@@ -44,23 +44,24 @@ export async function claimSlot(
     onError: (error) => announce(run, "idempotency_store_error")?.({ operation: "claim", idempotencyKey: key, error }),
   });
   const acquired = await acquire(run, asking, {
+    granted: (grant) => heldSlot(run, options, asking, grant, identity),
     waiting: new Waiting(run.clock, run.scope, options.waitForMs, LONGEST_PAUSE_MS),
     judge: (held) => judge(run, options, identity, held),
     timeIsUp: (held) => timeIsUp(run, identity, held),
   });
-  if ("outcome" in acquired) return acquired;
-  if ("error" in acquired) {
-    if (options.onStoreError === "run") return { unprotected: true };
-    return { outcome: storeUnavailable(run, key, acquired.error, "idempotencyKey") };
-  }
-  run.claim = Object.freeze({ key, owner: run.runId, fence: acquired.fence });
-  const lease = keep(run, asking, acquired, {
-    leaseMs: options.leaseMs,
-    maxHoldMs: options.maxHoldMs,
+  if (!("error" in acquired)) return acquired;
+  if (options.onStoreError === "run") return { unprotected: true };
+  return { outcome: storeUnavailable(run, key, acquired.error, "idempotencyKey") };
+}
+
+function heldSlot(run: Run, { leaseMs, maxHoldMs }: Idempotency, asking: Asking, grant: Granted, identity: Identity): HeldSlot {
+  const { key } = asking;
+  run.claim = Object.freeze({ key, owner: run.runId, fence: grant.fence });
+  const lease = keep(run, asking, grant, {
+    leaseMs,
+    maxHoldMs,
     onLost: (why) => announce(run, "idempotency_lost")?.({ idempotencyKey: key, why }),
     onRenewError: (error) => announce(run, "idempotency_store_error")?.({ operation: "renew", idempotencyKey: key, error }),
   });
-  const slot = new HeldSlot(run, asking, lease, identity);
-  hold(slot);
-  return slot;
+  return new HeldSlot(run, asking, lease, identity);
 }

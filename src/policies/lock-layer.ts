@@ -1,7 +1,7 @@
 import { acquire, keep } from "../claims/acquire.js";
-import { Asking, isHeldAbove } from "../claims/asking.js";
+import { Asking, isHeldAbove, type Granted } from "../claims/asking.js";
 import { keyOf, orOutcome } from "../claims/keyed.js";
-import { concluded, forgetLost, hold, HeldKey } from "../claims/shutdown.js";
+import { concluded, forgetLost, HeldKey } from "../claims/shutdown.js";
 import { storeUnavailable } from "../claims/store-of.js";
 import { Waiting } from "../claims/waiting.js";
 import { LockedError } from "../errors.js";
@@ -80,6 +80,7 @@ async function takeLock(
   });
   const since = run.clock.now();
   const acquired = await acquire(run, asking, {
+    granted: (grant) => heldLock(run, options, asking, grant),
     waiting: new Waiting(run.clock, run.scope, options.waitMs, LONGEST_PAUSE_MS),
     judge: (held) => (isHeldAbove(run, key, held) ? locked(run, key, held, "a run around this one, so it would never come free") : "wait"),
     timeIsUp: (held) => locked(run, key, held, "another run"),
@@ -89,17 +90,20 @@ async function takeLock(
     if (options.onStoreError === "run") return { bypass: "store_error" };
     return { outcome: storeUnavailable(run, key, acquired.error, "lockKey") };
   }
-  run.lock = Object.freeze({ key, owner: run.runId, fence: acquired.fence });
-  const lease = keep(run, asking, acquired, {
-    leaseMs: options.ttlMs,
-    maxHoldMs: options.maxHoldMs,
+  announce(run, "lock_acquired")?.({ lockKey: key, waitedMs: run.clock.now() - since });
+  return acquired;
+}
+
+function heldLock(run: Run, { ttlMs, maxHoldMs }: Lock, asking: Asking, grant: Granted): HeldLock {
+  const { key } = asking;
+  run.lock = Object.freeze({ key, owner: run.runId, fence: grant.fence });
+  const lease = keep(run, asking, grant, {
+    leaseMs: ttlMs,
+    maxHoldMs,
     onLost: (why) => announce(run, "lock_lost")?.({ lockKey: key, why }),
     onRenewError: (error) => announce(run, "lock_store_error")?.({ operation: "renew", lockKey: key, error }),
   });
-  const lock = new HeldLock(run, asking, lease);
-  hold(lock); // before anybody is told, who could begin a shutdown
-  announce(run, "lock_acquired")?.({ lockKey: key, waitedMs: run.clock.now() - since });
-  return lock;
+  return new HeldLock(run, asking, lease);
 }
 
 /** What is left of the other's lock is the longest it can take, if nobody renews it. */

@@ -84,7 +84,6 @@ class Deadline extends AbortScope implements AttemptScope {
     // What only tells the run's work, a lost lease say, wants no answer at once here either.
     const follow = (): void => (run.scope.cancelled ? this.cancel(run.scope.reason) : this.abort(run.scope.reason, run.scope.forInner));
     this.#stopFollowing = run.scope.onAbort(follow);
-    if (run.scope.aborted) follow();
     // Somebody waits for this run: the timer keeps the process alive for as long.
     this.#cancelTimer = run.clock.timer(ms, () => insideRun(run, () => this.#ring(run, ms)));
   }

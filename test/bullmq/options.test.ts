@@ -3,6 +3,7 @@ import { Task } from "taskwright";
 import { Queue } from "taskwright/queue";
 import { bullmqEngine, type BullmqOptions } from "taskwright/bullmq";
 import { describe, expect, test } from "vitest";
+import { mistakeIn, rejectionOf } from "../support/builders.js";
 
 const connection = "redis://127.0.0.1:6379";
 
@@ -41,7 +42,8 @@ describe("the options of the BullMQ engine", () => {
       work(): void {}
     }
 
-    await expect(queue.work([Ping])).rejects.toThrow("has maxRetriesPerRequest 1, and must have null. Give a URL");
+    const refusal = await rejectionOf(queue.work([Ping]));
+    expect(mistakeIn(refusal)).toContain("has maxRetriesPerRequest 1, and must have null. Give a URL");
     await queue.close();
     client.disconnect();
   });
