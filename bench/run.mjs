@@ -1,14 +1,16 @@
 /**
  * `npm run bench` prints one table; `npm run --silent bench -- --json` gives the same for machines.
  *
- * Options: `--only <text>` measures the rows whose name holds the text, with their floors; `--rounds <n>` and `--sample <ms>`
- * change how long it takes; `--cpu` counts processor time, for a busy machine; `--library <file>` measures another build.
+ * Options: `--only <text>` measures the rows whose name holds the text, with what they are compared with; `--rounds <n>` and
+ * `--sample <ms>` change how long it takes; `--cpu` counts processor time, for a busy machine; `--library <file>` measures another build.
  */
 import { readdirSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { measure } from "./measure.mjs";
+import { alone } from "./names.mjs";
+import { redisIfStarted } from "./servers.mjs";
 import { table } from "./table.mjs";
 
 const { values: options } = parseArgs({
@@ -22,17 +24,28 @@ const { values: options } = parseArgs({
   },
 });
 
+const began = performance.now();
 // The load before we begin: where others are at work, the figures say less.
-const machine = { node: process.version, processor: cpus()[0]?.model ?? "unknown", cores: cpus().length, load: loadavg()[0] };
+const load = loadavg()[0];
+const clock = options.cpu ? "processor" : "wall";
 const library = options.library === undefined ? new URL("../dist/index.js", import.meta.url).href : pathToFileURL(options.library).href;
 const rows = chosen(await allRows(library), options.only);
-const measured = await measure(rows, { rounds: Number(options.rounds), sampleMs: Number(options.sample), cpu: options.cpu });
+const measured = await measure(rows, { rounds: Number(options.rounds), sampleMs: Number(options.sample), clock, progress });
+const redis = (await redisIfStarted())?.version;
+const machine = { node: process.version, processor: cpus()[0]?.model ?? "unknown", cores: cpus().length, redis, load };
 
-if (options.json) console.log(JSON.stringify({ machine, clock: options.cpu ? "processor" : "wall", rows: measured }, undefined, 2));
-else
-  console.log(
-    `Node ${machine.node}, ${machine.processor}, ${machine.cores} cores, load ${machine.load.toFixed(1)} at the start${options.cpu ? ", processor time" : ""}\n\n${table(measured)}`,
-  );
+if (options.json) console.log(JSON.stringify({ machine, clock, rounds: Number(options.rounds), rows: measured }, undefined, 2));
+else console.log(`${headline(machine)}\n\n${table(measured)}`);
+process.exit(); // clients of peers may keep the process alive
+
+function headline({ node, processor, cores, redis: version, load: before }) {
+  const parts = [`Node ${node}`, processor, `${cores} cores`, version && `Redis ${version}`, `load ${before.toFixed(1)} at the start`];
+  return [...parts, options.cpu && "processor time"].filter(Boolean).join(", ");
+}
+
+function progress(what) {
+  console.error(`${((performance.now() - began) / 1e3).toFixed(0).padStart(4)} s  ${what}`);
+}
 
 /** Every file in `rows/` exports `rows`, which gets the library and where that is, and gives entries of the table. */
 async function allRows(library) {
@@ -45,5 +58,6 @@ async function allRows(library) {
 function chosen(rows, text) {
   if (text === undefined) return rows;
   const wanted = rows.filter(({ name }) => name.includes(text));
-  return rows.filter((row) => wanted.includes(row) || wanted.some(({ floor }) => floor === row.name));
+  const related = new Set(wanted.flatMap(({ name, floor, peers = [] }) => [name, floor, ...peers, ...peers.map(alone)]));
+  return rows.filter(({ name }) => related.has(name));
 }
