@@ -52,7 +52,12 @@ export async function measure(rows, { rounds, sampleMs, clock, progress }) {
   for (const row of rows) await row.open?.();
   for (const row of rows) await prove(row);
   const counts = new Map();
-  for (const row of rows) if (row.call !== undefined) counts.set(row, await calibrate(row, sampleMs, clockOf(clock)));
+  const bytes = new Map();
+  for (const row of rows) {
+    if (row.call === undefined) continue;
+    counts.set(row, await calibrate(row, sampleMs, clockOf(clock)));
+    bytes.set(row, await bytesOf(row));
+  }
   const samples = new Map(rows.map(({ name }) => [name, []]));
   for (let round = 0; round < rounds; round += 1) {
     progress(`round ${round + 1} of ${rounds}`);
@@ -62,16 +67,13 @@ export async function measure(rows, { rounds, sampleMs, clock, progress }) {
       samples.get(row.name)[round] = row.call === undefined ? await row.sample(clock) : await sample(row, counts.get(row), clockOf(clock));
     }
   }
-  progress("counting bytes");
-  const measured = [];
-  for (const row of rows) measured.push({ ...figures(row, samples), bytes: await bytesOf(row) });
   for (const row of rows) await prove(row);
   for (const row of rows) await row.close?.();
-  return measured;
+  return rows.map((row) => ({ ...figures(row, samples), bytes: bytes.get(row) }));
 }
 
 async function bytesOf({ call, units = 1, inFlight = 1 }) {
-  return call === undefined || inFlight > 1 ? undefined : (await bytesPerCall(call, units)) / units;
+  return inFlight > 1 ? undefined : (await bytesPerCall(call, units)) / units;
 }
 
 /** @returns {Measured} */

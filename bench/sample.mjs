@@ -1,6 +1,6 @@
 /** Samples of one row. Every row's calls go through the same loop and are awaited there. */
-
-const WARM_UP_MS = 150;
+import { prove } from "./proof.mjs";
+import { spread } from "./spread.mjs";
 
 /**
  * Warms the row up and answers with the number of calls that take about `sampleMs`.
@@ -8,14 +8,15 @@ const WARM_UP_MS = 150;
  * @param {import("./measure.mjs").Row} row
  * @param {number} sampleMs
  * @param {() => number} clock
+ * @param {number} [warmUpMs] More in a process that has only just begun, where nothing is compiled yet.
  */
-export async function calibrate(row, sampleMs, clock) {
+export async function calibrate(row, sampleMs, clock, warmUpMs = 150) {
   let count = 1;
   let total = 0;
   for (;;) {
     const ms = (await elapsedNs(row, count, clock)) / 1e6;
     total += ms;
-    if (total >= WARM_UP_MS && ms > 1) return Math.max(1, Math.round((count * sampleMs) / ms));
+    if (total >= warmUpMs && ms > 1) return Math.max(1, Math.round((count * sampleMs) / ms));
     if (ms < sampleMs) count *= 2;
   }
 }
@@ -46,4 +47,19 @@ async function together(call, count, inFlight) {
     }
   };
   await Promise.all(Array.from({ length: inFlight }, caller));
+}
+
+/**
+ * The median of a few samples of a row that has its process to itself.
+ *
+ * @param {import("./measure.mjs").Row} row
+ * @param {() => number} clock
+ */
+export async function sampledAlone(row, clock) {
+  await prove(row);
+  const count = await calibrate(row, 20, clock, 1_000);
+  const samples = [];
+  for (let i = 0; i < 5; i += 1) samples.push(await sample(row, count, clock));
+  await prove(row);
+  return spread(samples).median;
 }

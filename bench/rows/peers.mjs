@@ -12,5 +12,5 @@ const peers = [...execution, ...idempotency];
 export const rows = () => [...peers, ...peers.map(apartFrom)];
 
 function apartFrom({ name }) {
-  return { name: alone(name), every: 5, sample: (clock) => apart("peer.mjs", name, clock) };
+  return { name: alone(name), every: 12, sample: (clock) => apart("peer.mjs", name, clock) };
 }

@@ -58,19 +58,20 @@ export async function rows({ Task }, { library }) {
         return bull.it.add(name, data, opts);
       };
       table.push(
-        { name: floor, inFlight, ...bull.hooks, call: add },
+        { name: floor, inFlight, ...bull.hooks, call: add, right: isNew },
         {
           name: `enqueue ${words} on BullMQ, ${how}`,
           floor,
           inFlight,
           ...ours.hooks,
           call: () => ours.it.enqueue(ChargeCustomer, GIVEN, keyed(key)),
+          right: isNew,
         },
       );
     }
     const floor = `BullMQ addBulk of ${BULK} ${words}`;
     table.push(
-      { name: floor, units: BULK, ...bull.hooks, call: () => bull.it.addBulk(many(() => direct(key))) },
+      { name: floor, units: BULK, ...bull.hooks, call: () => bull.it.addBulk(many(() => direct(key))), right: areNew },
       {
         name: `enqueueMany of ${BULK} ${words} on BullMQ`,
         floor,
@@ -81,13 +82,23 @@ export async function rows({ Task }, { library }) {
             ChargeCustomer,
             many(() => ({ input: GIVEN, ...keyed(key) })),
           ),
+        right: areNew,
       },
     );
   }
   table.push({
     name: "enqueue with a key that is held, in memory",
     ...memory.hooks,
+    async open() {
+      await memory.hooks.open();
+      await memory.it.enqueue(ChargeCustomer, GIVEN, { uniqueKey: "held" });
+    },
     call: () => memory.it.enqueue(ChargeCustomer, GIVEN, { uniqueKey: "held" }),
+    right: ({ coalesced }) => coalesced,
   });
   return table;
 }
+
+/** BullMQ gives back the job's id, and we say whether another job stood for it. */
+const isNew = ({ id, coalesced }) => id !== undefined && coalesced !== true;
+const areNew = (jobs) => jobs.length === BULK && new Set(jobs.map(({ id }) => id)).size === BULK && jobs.every(isNew);
