@@ -1,7 +1,8 @@
 import { nextTick } from "../queue/cron.js";
 import { systemClock } from "../support/clock.js";
-import { createPostgresBackend, Queue, type ConnectionOptions } from "./driver.js";
+import { Queue, type ConnectionOptions } from "./driver.js";
 import type { Settings } from "./options.js";
+import { guardedPostgresBackend } from "./postgres-backend.js";
 import { SteadyWorker } from "./steady-worker.js";
 import type { JobAnswer, JobData, StoredJob } from "./stored-job.js";
 
@@ -71,7 +72,7 @@ function isPlainOptions(value: unknown): value is object {
 
 /** The last argument of BullMQ's constructors; without one they take Redis. */
 function factoryOf({ backend }: Settings): undefined {
-  const factory: unknown = backend === "redis" ? undefined : createPostgresBackend;
+  const factory: unknown = backend === "redis" ? undefined : guardedPostgresBackend;
   return factory as undefined; // as these classes take by default, see above
 }
 

@@ -49,7 +49,8 @@ export class BullmqWorker implements EngineWorker {
     const { queueName, settings, concurrency, handler } = around;
     this.#around = around;
     this.#worker = openWorker(queueName, settings, concurrency, (job, token) => this.#process(job, token));
-    this.#worker.on("error", (error) => this.#trouble(error));
+    // That a job is left to itself is how it is meant, and no trouble.
+    this.#worker.on("error", (error) => error instanceof DelayedError || this.#trouble(error));
     this.#worker.on("active", (job) => this.#setRetention(job));
     this.#worker.on("completed", (job) => isInternal(job) || handler.became(this.#nameOf(job), { state: "completed" }));
     this.#worker.on("failed", (job) => job === undefined || this.#tellFailure(job));

@@ -113,11 +113,44 @@ test("a worker that hears of its job only when another has done it leaves it alo
   line.close();
 });
 
-/** Stands between a client and the server, and holds back the answers to some requests. */
+test("connections that break in the very moment in which they are made end no process, and cost nothing but the call", async () => {
+  const namespace = namespaceOf();
+  const line = await SlowLine.before(server.port);
+  const engine = open(namespace, { connection: server.url.replace(String(server.port), String(line.port)) });
+  line.breakNew(1);
+  await expect(engine.enqueue([jobOf()])).rejects.toThrow("PostgreSQL refused it");
+  const worker = await engine.work(handlerOf(), { concurrency: 1 });
+  await eventually("the worker to wait for a job", () => line.has("LISTEN"));
+  line.breakNew(4); // the one by which the worker waits is among them
+  await server.dropClients();
+  await eventually("four connections to be made and broken", async () => {
+    await engine.get("any").catch(() => undefined);
+    return line.toBreak === 0;
+  });
+
+  const job = jobOf();
+  await eventually("an answer", () => engine.enqueue([job]).catch(() => undefined));
+  expect(await engine.settled(job.id, { timeoutMs: 20_000 })).toMatchObject({ state: "completed" });
+  await worker.stop({ graceMs: 0 });
+  line.close();
+});
+
+/** What a server says that shuts down, as PostgreSQL frames it. */
+const FATAL = ((fields: string): Buffer => {
+  const length = Buffer.alloc(4);
+  length.writeInt32BE(4 + Buffer.byteLength(fields));
+  return Buffer.concat([Buffer.from("E"), length, Buffer.from(fields)]);
+})("SFATAL\0C57P01\0Mterminating connection due to administrator command\0\0");
+
+/** The server is ready for the first request. */
+const READY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49]);
+
+/** Stands between a client and the server, holds back the answers to some requests, and breaks connections. */
 class SlowLine {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   readonly #held: (() => void)[] = [];
+  toBreak = 0;
   #request: string | undefined;
   #requests = "";
 
@@ -145,6 +178,11 @@ class SlowLine {
     this.#request = words;
   }
 
+  /** So many connections are to be ended with the very message in which the server says that it is ready. */
+  breakNew(count: number): void {
+    this.toBreak = count;
+  }
+
   release(): void {
     this.#request = undefined;
     for (const deliver of this.#held.splice(0)) deliver();
@@ -157,13 +195,19 @@ class SlowLine {
 
   #accept(client: Socket, server: Socket): void {
     let holds = false;
+    let isNew = true;
     client.on("data", (data) => {
       this.#requests += data.toString("latin1");
       holds ||= this.#request !== undefined && data.includes(this.#request);
       server.write(data);
     });
     server.on("data", (data) => {
-      if (holds && this.#request !== undefined) this.#held.push(() => client.write(data));
+      const isReady = isNew && data.includes(READY);
+      if (isReady) isNew = false;
+      if (isReady && this.toBreak > 0) {
+        this.toBreak -= 1;
+        client.end(Buffer.concat([data, FATAL]));
+      } else if (holds && this.#request !== undefined) this.#held.push(() => client.write(data));
       else client.write(data);
     });
     for (const [end, other] of [
