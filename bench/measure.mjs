@@ -29,7 +29,7 @@
  * @property {Spread} [over] What is beyond the floor.
  * @property {Spread} [ratio] Times the floor.
  * @property {Comparison} [peer] The fastest peer in the same process.
- * @property {Comparison} [peerAlone] The fastest peer where it has a process to itself.
+ * @property {Comparison} [peerAlone] The fastest peer where it and we have each a process to itself.
  *
  * @typedef {object} Comparison
  * @property {string} name
@@ -51,13 +51,16 @@ export async function measure(rows, { rounds, sampleMs, clock, progress }) {
   progress(`${rows.length} rows: opening, proving, warming up`);
   for (const row of rows) await row.open?.();
   for (const row of rows) await prove(row);
-  const counts = new Map();
+  const warm = (row) => calibrate(row, sampleMs, clockOf(clock));
+  const called = rows.filter(({ call }) => call !== undefined);
   const bytes = new Map();
-  for (const row of rows) {
-    if (row.call === undefined) continue;
-    counts.set(row, await calibrate(row, sampleMs, clockOf(clock)));
+  for (const row of called) {
+    await warm(row);
     bytes.set(row, await bytesOf(row));
   }
+  // Once more: collecting garbage on purpose has made V8 give up compiled code.
+  const counts = new Map();
+  for (const row of called) counts.set(row, await warm(row));
   const samples = new Map(rows.map(({ name }) => [name, []]));
   for (let round = 0; round < rounds; round += 1) {
     progress(`round ${round + 1} of ${rounds}`);
@@ -73,7 +76,7 @@ export async function measure(rows, { rounds, sampleMs, clock, progress }) {
 }
 
 async function bytesOf({ call, units = 1, inFlight = 1 }) {
-  return inFlight > 1 ? undefined : (await bytesPerCall(call, units)) / units;
+  return inFlight > 1 || units > 100 ? undefined : (await bytesPerCall(call, units)) / units;
 }
 
 /** @returns {Measured} */
@@ -89,7 +92,7 @@ function figures({ name, unit = "ns", floor, peers = [] }, samples) {
       ratio: spread(pairs(own, samples.get(floor), (ours, theirs) => ours / theirs)),
     }),
     peer: fastest(own, peers, samples),
-    peerAlone: fastest(own, peers.map(alone), samples),
+    peerAlone: fastest(samples.get(alone(name)) ?? [], peers.map(alone), samples),
   };
 }
 

@@ -8,6 +8,8 @@ import { readdirSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
+import { setFlagsFromString } from "node:v8";
+import { apart } from "./apart.mjs";
 import { measure } from "./measure.mjs";
 import { alone } from "./names.mjs";
 import { redisIfStarted } from "./servers.mjs";
@@ -23,6 +25,9 @@ const { values: options } = parseArgs({
     library: { type: "string" },
   },
 });
+
+// Counting bytes collects garbage again and again, and V8 gives up what it has compiled of functions that did not run in between.
+setFlagsFromString("--no-flush-bytecode");
 
 const began = performance.now();
 // The load before we begin: where others are at work, the figures say less.
@@ -51,13 +56,27 @@ function progress(what) {
 async function allRows(library) {
   const exported = await import(library);
   const files = readdirSync(new URL("rows/", import.meta.url)).sort();
-  const modules = await Promise.all(files.map((file) => import(new URL(`rows/${file}`, import.meta.url).href)));
-  return (await Promise.all(modules.map(({ rows }) => rows(exported, { library })))).flat();
+  const inFiles = files.map(async (file) => {
+    const { rows } = await import(new URL(`rows/${file}`, import.meta.url).href);
+    return (await rows(exported, { library })).map((row) => ({ ...row, file }));
+  });
+  const rows = (await Promise.all(inFiles)).flat();
+  return [...rows, ...aloneRows(rows, library)];
+}
+
+/** Those that have peers, and the peers, once more, each in a process where nothing else runs. */
+function aloneRows(rows, library) {
+  const compared = new Set(rows.flatMap(({ name, peers = [] }) => (peers.length > 0 ? [name, ...peers] : [])));
+  return rows
+    .filter(({ name }) => compared.has(name))
+    .map(({ name, file }) => ({ name: alone(name), every: 12, sample: (clock) => apart("alone.mjs", library, file, name, clock) }));
 }
 
 function chosen(rows, text) {
   if (text === undefined) return rows;
   const wanted = rows.filter(({ name }) => name.includes(text));
-  const related = new Set(wanted.flatMap(({ name, floor, peers = [] }) => [name, floor, ...peers, ...peers.map(alone)]));
+  const related = new Set(
+    wanted.flatMap(({ name, floor, peers = [] }) => [name, floor, ...[name, ...peers].flatMap((row) => [row, alone(row)])]),
+  );
   return rows.filter(({ name }) => related.has(name));
 }

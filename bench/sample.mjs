@@ -57,7 +57,7 @@ async function together(call, count, inFlight) {
  */
 export async function sampledAlone(row, clock) {
   await prove(row);
-  const count = await calibrate(row, 20, clock, 1_000);
+  const count = await calibrate(row, 20, clock, 700);
   const samples = [];
   for (let i = 0; i < 5; i += 1) samples.push(await sample(row, count, clock));
   await prove(row);

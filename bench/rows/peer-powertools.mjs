@@ -12,9 +12,8 @@ import { CachePersistenceLayer } from "@aws-lambda-powertools/idempotency/cache"
 import { BasePersistenceLayer } from "@aws-lambda-powertools/idempotency/persistence";
 import { createClient } from "@redis/client";
 import { charge, input } from "../charge.mjs";
+import { claimRows } from "../claims.mjs";
 import { redis } from "../servers.mjs";
-
-export const name = "Powertools";
 
 class MapPersistenceLayer extends BasePersistenceLayer {
   records = new Map();
@@ -56,13 +55,15 @@ function idempotent(persistenceStore) {
   };
 }
 
-export async function inMemory() {
+async function inMemory() {
   const layer = new MapPersistenceLayer();
   return { call: idempotent(layer), size: () => layer.records.size, clear: () => layer.records.clear() };
 }
 
-export async function onRedis() {
+async function onRedis() {
   const client = createClient({ url: (await redis()).url });
   await client.connect();
   return { call: idempotent(new CachePersistenceLayer({ client })), close: () => client.destroy() };
 }
+
+export const rows = () => claimRows("Powertools", { inMemory, onRedis });

@@ -3,9 +3,8 @@ import { Idempotency } from "@node-idempotency/core";
 import { MemoryStorageAdapter } from "@node-idempotency/storage-adapter-memory";
 import { RedisStorageAdapter } from "@node-idempotency/storage-adapter-redis";
 import { charge, input } from "../charge.mjs";
+import { claimRows } from "../claims.mjs";
 import { redis } from "../servers.mjs";
-
-export const name = "node-idempotency";
 
 /** A function that answers as the first call with a key did. Its keys are `cmdx:idem:ChargeCustomer:<paymentId>`. */
 async function idempotent(storage) {
@@ -21,14 +20,16 @@ async function idempotent(storage) {
   };
 }
 
-export async function inMemory() {
+async function inMemory() {
   const storage = new MemoryStorageAdapter();
   const call = await idempotent(storage);
   return { call, size: () => storage.cache.size, clear: () => storage.cache.clear() };
 }
 
-export async function onRedis() {
+async function onRedis() {
   const storage = new RedisStorageAdapter({ url: (await redis()).url });
   await storage.connect();
   return { call: await idempotent(storage), close: () => storage.disconnect() };
 }
+
+export const rows = () => claimRows("node-idempotency", { inMemory, onRedis });
