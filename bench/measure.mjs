@@ -28,8 +28,8 @@
  * @property {string} [floor]
  * @property {Spread} [over] What is beyond the floor.
  * @property {Spread} [ratio] Times the floor.
- * @property {Comparison} [peer] The fastest peer in the same process.
- * @property {Comparison} [peerAlone] The fastest peer where it and we have each a process to itself.
+ * @property {readonly Comparison[]} peers The peers in the same process, the fastest first.
+ * @property {readonly Comparison[]} peersAlone The peers where they and we have each a process to itself, the fastest first.
  *
  * @typedef {object} Comparison
  * @property {string} name
@@ -91,17 +91,17 @@ function figures({ name, unit = "ns", floor, peers = [] }, samples) {
       over: spread(pairs(own, samples.get(floor), (ours, theirs) => ours - theirs)),
       ratio: spread(pairs(own, samples.get(floor), (ours, theirs) => ours / theirs)),
     }),
-    peer: fastest(own, peers, samples),
-    peerAlone: fastest(samples.get(alone(name)) ?? [], peers.map(alone), samples),
+    peers: compared(own, peers, samples),
+    peersAlone: compared(samples.get(alone(name)) ?? [], peers.map(alone), samples),
   };
 }
 
-/** @returns {Comparison | undefined} */
-function fastest(own, peers, samples) {
+/** @returns {Comparison[]} */
+function compared(own, peers, samples) {
   return peers
     .filter((name) => samples.has(name))
     .map((name) => ({ name, times: spread(pairs(own, samples.get(name), (ours, theirs) => theirs / ours)) }))
-    .sort((a, b) => a.times.median - b.times.median)[0];
+    .sort((a, b) => a.times.median - b.times.median);
 }
 
 /** What is made of the two figures of each round in which both rows were sampled. */

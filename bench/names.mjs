@@ -5,9 +5,11 @@ export function busy(inFlight) {
   return inFlight === 1 ? "" : `, ${inFlight} in flight`;
 }
 
+export const ALONE = " (alone)";
+
 /** @param {string} name Of a row that is also measured in a process where nothing else runs. */
 export function alone(name) {
-  return `${name} (alone)`;
+  return `${name}${ALONE}`;
 }
 
 /** The peers' rows for the same work as ours. */

@@ -1,6 +1,15 @@
 /** Measured rows as text. */
 
-const COLUMNS = ["", "median", "quartiles", "over the floor", "times the floor", "fastest peer", "the same, alone", "bytes"];
+const COLUMNS = [
+  "",
+  "median",
+  "quartiles",
+  "over the floor",
+  "times the floor",
+  "times as fast as the fastest peer",
+  "the same, each alone",
+  "bytes",
+];
 
 /** @param {readonly import("./measure.mjs").Measured[]} rows */
 export function table(rows) {
@@ -16,22 +25,27 @@ export function table(rows) {
     .join("\n");
 }
 
-function cells({ name, unit, figure, over, ratio, peer, peerAlone, bytes }) {
+function cells({ name, unit, figure, over, ratio, peers, peersAlone, bytes }) {
   return [
     name,
     amount(figure.median, unit),
     `${amount(figure.low, unit)} – ${amount(figure.high, unit)}`,
     over === undefined ? "" : `${amount(over.median, unit)} (${amount(over.low, unit)} – ${amount(over.high, unit)})`,
     ratio === undefined ? "" : `${times(ratio.median)} (${times(ratio.low)} – ${times(ratio.high)})`,
-    peerCell(peer),
-    peerCell(peerAlone),
+    peerCell(peers),
+    peerCell(peersAlone),
     bytes === undefined ? "" : Math.round(bytes).toString(),
   ];
 }
 
 /** How many times as long the fastest of them takes. */
-function peerCell(peer) {
-  return peer === undefined ? "" : `${peer.name.replace(/[ ,].*/, "")} takes ${times(peer.times.median)} ×`;
+export function peerCell([fastest]) {
+  return fastest === undefined ? "" : `${times(fastest.times.median)} × ${libraryOf(fastest.name)}`;
+}
+
+/** The name of a row of a peer begins with that of the library. */
+function libraryOf(name) {
+  return name.slice(0, name.indexOf(" "));
 }
 
 export function times(value) {
