@@ -63,16 +63,21 @@ export async function measure(rows, { rounds, sampleMs, clock, progress }) {
   for (const row of called) counts.set(row, await warm(row));
   const samples = new Map(rows.map(({ name }) => [name, []]));
   for (let round = 0; round < rounds; round += 1) {
-    progress(`round ${round + 1} of ${rounds}`);
+    const apart = rows.filter((row) => row.sample !== undefined && isTurn(row, round)).length;
+    progress(`round ${round + 1} of ${rounds}${apart > 0 ? `, ${apart} rows in processes of their own` : ""}`);
     for (let at = 0; at < rows.length; at += 1) {
       const row = rows[(at + round) % rows.length];
-      if (round % (row.every ?? 1) !== 0) continue;
+      if (!isTurn(row, round)) continue;
       samples.get(row.name)[round] = row.call === undefined ? await row.sample(clock) : await sample(row, counts.get(row), clockOf(clock));
     }
   }
   for (const row of rows) await prove(row);
   for (const row of rows) await row.close?.();
   return rows.map((row) => ({ ...figures(row, samples), bytes: bytes.get(row) }));
+}
+
+function isTurn({ every = 1 }, round) {
+  return round % every === 0;
 }
 
 async function bytesOf({ call, units = 1, inFlight = 1 }) {

@@ -23,6 +23,16 @@ const GROUPS = [
 ];
 const ORDER = ["Runs without a claim", "Claims in memory", "Claims on Redis", "The queue", "As there is more of it", "Once in a process"];
 
+const COLUMNS = [
+  ["median", ({ figure, unit }) => amount(figure.median, unit)],
+  ["quartiles", ({ figure, unit }) => `${amount(figure.low, unit)} – ${amount(figure.high, unit)}`],
+  ["over the floor", ({ over, unit }) => over && amount(over.median, unit)],
+  ["times the floor", ({ ratio }) => ratio && times(ratio.median)],
+  ["faster than the fastest peer", ({ peers }) => peerCell(peers)],
+  ["each alone", ({ peersAlone }) => peerCell(peersAlone)],
+  ["bytes", ({ bytes }) => bytes && String(Math.round(bytes))],
+];
+
 const [from = "tmp/speed.json"] = process.argv.slice(2);
 const measured = JSON.parse(readFileSync(from, "utf8"));
 const parts = { machine: machine(measured), budgets: budgets(measured.rows), figures: figures(measured.rows) };
@@ -54,20 +64,13 @@ function budgets(rows) {
 }
 
 function figures(rows) {
-  const shown = rows.filter(({ name }) => !name.endsWith(ALONE));
+  const peers = new Set(rows.flatMap((row) => row.peers.map(({ name }) => name)));
+  const isPeer = ({ name }) => peers.has(name);
+  const inProcess = rows.filter(({ name }) => !name.endsWith(ALONE));
+  const shown = [...inProcess.filter((row) => !isPeer(row)), ...inProcess.filter(isPeer)];
   const groupOf = ({ name }) => GROUPS.find(([, pattern]) => pattern.test(name))[0];
   return ORDER.map((group) => `### ${group}\n\n${figureTable(shown.filter((row) => groupOf(row) === group))}`).join("\n\n");
 }
-
-const COLUMNS = [
-  ["median", ({ figure, unit }) => amount(figure.median, unit)],
-  ["quartiles", ({ figure, unit }) => `${amount(figure.low, unit)} – ${amount(figure.high, unit)}`],
-  ["over the floor", ({ over, unit }) => over && amount(over.median, unit)],
-  ["times the floor", ({ ratio }) => ratio && times(ratio.median)],
-  ["faster than the fastest peer", ({ peers }) => peerCell(peers)],
-  ["each alone", ({ peersAlone }) => peerCell(peersAlone)],
-  ["bytes", ({ bytes }) => bytes && String(Math.round(bytes))],
-];
 
 /** Without the columns in which nothing stands. */
 function figureTable(rows) {

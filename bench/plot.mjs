@@ -5,20 +5,28 @@ const [WIDTH, LEFT, RIGHT, LINE, TOP, GAP] = [860, 232, 150, 24, 84, 30];
 const INK = "#333";
 const PALE = "#e4e4e4";
 
-const ours = { name: "Taskwright", colour: "#1f6a99", mark: (x, y) => `<circle cx="${x}" cy="${y}" r="5.5" fill="#1f6a99"/>` };
+/** What the legend shows. `width` is that of the name, in a wide font. */
+const ours = {
+  name: "Taskwright",
+  width: 70,
+  colour: "#1f6a99",
+  mark: (x, y) => `<circle cx="${x}" cy="${y}" r="5.5" fill="#1f6a99" stroke="#fff"/>`,
+};
 const floor = {
   name: "the floor: the same work without a task",
+  width: 240,
   mark: (x, y) => `<circle cx="${x}" cy="${y}" r="4.5" fill="#fff" stroke="#777" stroke-width="1.5"/>`,
 };
 const PEERS = [
-  { name: "node-idempotency", mark: (x, y) => polygon([x, y - 6], [x + 6, y], [x, y + 6], [x - 6, y])("#d98324") },
-  { name: "Powertools", mark: (x, y) => polygon([x, y - 5.5], [x + 5.5, y + 4.5], [x - 5.5, y + 4.5])("#a33b5e") },
+  { name: "node-idempotency", width: 114, mark: (x, y) => polygon([x, y - 6], [x + 6, y], [x, y + 6], [x - 6, y])("#d98324") },
+  { name: "Powertools", width: 70, mark: (x, y) => polygon([x, y - 5.5], [x + 5.5, y + 4.5], [x - 5.5, y + 4.5])("#a33b5e") },
   {
     name: "Nest",
+    width: 68,
     label: "Nest CQRS",
     mark: (x, y) => polygon([x - 4.5, y - 4.5], [x + 4.5, y - 4.5], [x + 4.5, y + 4.5], [x - 4.5, y + 4.5])("#6b7f3a"),
   },
-  { name: "cockatiel", mark: (x, y) => polygon([x, y + 5.5], [x + 5.5, y - 4.5], [x - 5.5, y - 4.5])("#6b7f3a") },
+  { name: "cockatiel", width: 56, mark: (x, y) => polygon([x, y + 5.5], [x + 5.5, y - 4.5], [x - 5.5, y - 4.5])("#6b7f3a") },
 ];
 
 const onRedis = (what) =>
@@ -104,8 +112,8 @@ function drawLine({ label, y, row }, x, medians) {
     `<line x1="${LEFT}" y1="${y}" x2="${WIDTH - RIGHT}" y2="${y}" stroke="${PALE}" stroke-dasharray="1 3"/>`,
     `<line x1="${least}" y1="${y}" x2="${own}" y2="${y}" stroke="${ours.colour}" stroke-width="2" opacity="0.35"/>`,
     floor.mark(least, y),
-    ...peers.map(({ at, peer }) => peer.mark(at, y)),
     ours.mark(own, y),
+    ...peers.map(({ at, peer }) => peer.mark(at, y)),
     text(WIDTH - RIGHT + 62, y + 4, amount(row.figure.median, row.unit), `text-anchor="end" fill="${ours.colour}" font-weight="600"`),
     text(WIDTH - 16, y + 4, `${times(row.ratio.median)} ×`, `text-anchor="end" fill="#666"`),
   ];
@@ -138,15 +146,15 @@ function unitOf(power) {
 
 function legend() {
   let at = 16;
-  return [ours, floor, ...PEERS].flatMap(({ name, label = name, mark }) => {
+  return [ours, floor, ...PEERS].flatMap(({ name, label = name, width, mark }) => {
     const drawn = [mark(at + 6, 66), text(at + 17, 70, label)];
-    at += 40 + label.length * 6.7;
+    at += 38 + width;
     return drawn;
   });
 }
 
 function polygon(...points) {
-  return (fill) => `<polygon points="${points.map((point) => point.map(round).join(",")).join(" ")}" fill="${fill}"/>`;
+  return (fill) => `<polygon points="${points.map((point) => point.map(round).join(",")).join(" ")}" fill="${fill}" stroke="#fff"/>`;
 }
 
 function text(x, y, words, attributes = "") {

@@ -1,4 +1,7 @@
-/** Prints the nanoseconds of one run, where so many keys are live (`keys <n>`) or so many classes are in use (`classes <n>`). */
+/**
+ * Prints the nanoseconds of one run, where so many keys are live (`keys <n>`) or so many classes are in use (`classes <n>`); or of the
+ * same steps on a Map (`map <n>`), which has its own price for many keys.
+ */
 import { charge, input } from "../charge.mjs";
 import { clockOf } from "../clock.mjs";
 import { isSuccess } from "../proof.mjs";
@@ -35,6 +38,24 @@ async function keys(live) {
   };
 }
 
+async function map(live) {
+  const keyOf = (number) => `cmdx:idem:ChargeInMemory:${idOf(number)}`;
+  const slots = new Map();
+  for (let number = 0; number < live; number += 1) slots.set(keyOf(number), "completed");
+  let newest = live - 1;
+  return async () => {
+    newest += 1;
+    const parsed = input.parse({ paymentId: idOf(newest), amountCents: 9900 });
+    const key = `cmdx:idem:ChargeInMemory:${parsed.paymentId}`;
+    if (slots.has(key)) return undefined;
+    slots.set(key, "processing");
+    const output = charge(parsed);
+    slots.set(key, "completed");
+    slots.delete(keyOf(newest - live));
+    return { status: "success", output };
+  };
+}
+
 /** The classes take turns. */
 async function classes(count) {
   const tasks = Array.from({ length: count }, (_, at) => taskNamed(`Charge${1_000 + at}`));
@@ -47,7 +68,7 @@ async function classes(count) {
   return call;
 }
 
-const call = await (what === "keys" ? keys : classes)(Number(size));
+const call = await { keys, map, classes }[what](Number(size));
 const row = { name: `${what} ${size}`, call, charges: 1, right: isSuccess };
 const ns = await sampledAlone(row, clockOf(clock));
 if (what === "keys" && store.size !== Number(size)) throw new Error(`There should be ${size} live keys, and there are ${store.size}.`);

@@ -3,6 +3,8 @@ import { apart } from "../apart.mjs";
 import { charge, fresh, input } from "../charge.mjs";
 import { isSuccess } from "../proof.mjs";
 
+const KEYS = [1_000, 10_000, 100_000, 1_000_000];
+
 /** @param {typeof import("../../dist/index.js")} library */
 export function rows({ Task, idempotentBy, MemoryStore, settings }, { library }) {
   class ChargeByMany extends Task.with({ input }) {
@@ -15,7 +17,8 @@ export function rows({ Task, idempotentBy, MemoryStore, settings }, { library })
   const call = () => ChargeByMany.execute(fresh());
 
   return [
-    ...growing([1_000, 10_000, 100_000, 1_000_000], "keys live", (keys) => inProcess("growth.mjs", library, "keys", keys)),
+    ...growing(KEYS, "keys live", (keys) => inProcess("growth.mjs", library, "keys", keys)),
+    ...growing(KEYS, "keys live in a Map alone", (keys) => inProcess("growth.mjs", library, "map", keys)),
     ...growing([10, 100, 1_000], "classes in use", (classes) => inProcess("growth.mjs", library, "classes", classes)),
     ...growing([1, 10, 100, 1_000], "in flight", (inFlight) => ({ inFlight, call, charges: 1, right: isSuccess })),
     { name: "a million keys in memory, bytes of each beyond its text", unit: "bytes", ...once("million.mjs", library, "bytes") },

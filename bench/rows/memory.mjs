@@ -4,6 +4,7 @@ import { idempotencyPeers } from "../names.mjs";
 import { isCharge, isDuplicate, isReplay, isSuccess } from "../proof.mjs";
 
 const FLOOR = "zod input + Map claim + Map complete";
+const REFUSED = "zod input + Map claim, refused";
 const KEPT = 100_000;
 
 /** @param {typeof import("../../dist/index.js")} library */
@@ -37,7 +38,8 @@ export function rows({ Task, idempotentBy, literal, lockWith, MemoryStore, setti
   const firstPeers = idempotencyPeers("in memory, first run");
   const duplicatePeers = idempotencyPeers("in memory, duplicate");
   return [
-    { name: FLOOR, call: floor(), charges: 1, right: isCharge },
+    { name: FLOOR, call: floor(fresh), charges: 1, right: isCharge },
+    { name: REFUSED, ...refused() },
     {
       name: "idempotent execute in memory, first run",
       floor: FLOOR,
@@ -47,7 +49,7 @@ export function rows({ Task, idempotentBy, literal, lockWith, MemoryStore, setti
     },
     {
       name: "idempotent execute in memory, duplicate",
-      floor: FLOOR,
+      floor: REFUSED,
       peers: duplicatePeers,
       open: () => ChargeInMemory.execute(GIVEN),
       call: () => ChargeInMemory.execute(GIVEN),
@@ -63,7 +65,7 @@ export function rows({ Task, idempotentBy, literal, lockWith, MemoryStore, setti
     },
     {
       name: "idempotent execute in memory, replay",
-      floor: FLOOR,
+      floor: REFUSED,
       peers: duplicatePeers,
       open: () => ReplayInMemory.execute(GIVEN),
       call: () => ReplayInMemory.execute(GIVEN),
@@ -75,10 +77,10 @@ export function rows({ Task, idempotentBy, literal, lockWith, MemoryStore, setti
 }
 
 /** All that has to be done, and nothing else. */
-function floor() {
+function floor(given) {
   const slots = new Map();
-  const call = async (given) => {
-    const parsed = input.parse(given);
+  const execute = async (request) => {
+    const parsed = input.parse(request);
     const key = `cmdx:idem:ChargeInMemory:${parsed.paymentId}`;
     if (slots.has(key)) return undefined;
     slots.set(key, "processing");
@@ -87,5 +89,10 @@ function floor() {
     if (slots.size > KEPT) slots.clear();
     return answer;
   };
-  return () => call(fresh());
+  return () => execute(given());
+}
+
+function refused() {
+  const call = floor(() => GIVEN);
+  return { open: call, call, charges: 0, right: (answer) => answer === undefined };
 }
