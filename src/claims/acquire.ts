@@ -4,27 +4,31 @@ import { toError } from "../support/thrown.js";
 import type { StoreEntry } from "../stores/store.js";
 import type { FailedOutcome, Outcome } from "../task/outcome.js";
 import type { Run } from "../task/run.js";
-import { Asking, type Asked, type Granted } from "./asking.js";
+import type { Asked, Asking, Granted } from "./asking.js";
 import { hold, refusesNow, type HeldKey } from "./shutdown.js";
 import { Waiting } from "./waiting.js";
 
-/** What came of trying to take a key: it is held, or the run has its answer, or the store failed. */
-export type Acquired<Key extends HeldKey> = Key | { readonly outcome: Outcome } | { readonly error: Error };
+/** What came of trying to take a key: it is held, or the run has its answer, or goes on without it. */
+export type Acquired<Key extends HeldKey> = Key | WithoutKey;
+export type WithoutKey = { readonly outcome: Outcome } | { readonly bypass: "store_error" };
 
-/** As much, or the entry to wait for, if there still is one. */
+/** What was heard of one question: as much, or the entry to wait for, if there still is one. */
 type Heard<Key extends HeldKey> = Acquired<Key> | { readonly wait: StoreEntry | undefined };
 
-/** How one policy takes its keys. */
-export abstract class Acquiring<Key extends HeldKey> extends Asking {
-  abstract readonly waitMs: number;
-  abstract readonly longestPauseMs: number;
+/** What one policy makes of the answers. */
+export interface KeyPolicy<Key extends HeldKey> {
+  readonly waitMs: number;
+  readonly longestPauseMs: number;
   /** Makes a key that is held of what was granted. */
-  abstract granted(grant: Granted): Key;
+  granted(grant: Granted): Key;
   /** What becomes of a run that lost to this entry, which it saw in the same step. */
-  abstract judge(held: StoreEntry): Awaitable<Outcome | "wait">;
+  judge(held: StoreEntry): Awaitable<Outcome | "wait">;
   /** The answer of a run that has waited in vain. */
-  abstract timeIsUp(held: StoreEntry): Outcome;
+  timeIsUp(held: StoreEntry): Outcome;
+  /** What becomes of a run whose store has failed. */
+  withoutStore(error: Error): WithoutKey;
 }
+type Acquiring<Key extends HeldKey> = Asking & KeyPolicy<Key>;
 
 /** How often an entry may vanish between the refusal and the look at it before the store is taken to be broken. */
 const VANISHINGS = 10;
@@ -101,10 +105,10 @@ function taken<Key extends HeldKey>(acquiring: Acquiring<Key>, grant: Granted): 
 }
 
 /** As far as this run can tell, the key could not be taken; if it was all the same, it is given back. */
-function failed(asking: Asking, error: Error): { readonly outcome: Outcome } | { readonly error: Error } {
-  asking.giveBack();
-  const { run } = asking;
-  return run.scope.cancelled ? { outcome: run.abortedOutcome() } : { error };
+function failed<Key extends HeldKey>(acquiring: Acquiring<Key>, error: Error): WithoutKey {
+  acquiring.giveBack();
+  const { run } = acquiring;
+  return run.scope.cancelled ? { outcome: run.abortedOutcome() } : acquiring.withoutStore(error);
 }
 
 function shuttingDown(run: Run): FailedOutcome {

@@ -137,7 +137,7 @@ export abstract class Asking implements Hold {
   giveBack(): void {
     this.held = false;
     const { clock, runId } = this.run;
-    settle(
+    void settle(
       () => withinTime(clock, storeTimeoutMs(), () => this.store.delete(this.key, { owner: runId })),
       () => undefined,
       () => undefined,

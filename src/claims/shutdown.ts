@@ -158,7 +158,7 @@ async function end(graceMs: number): Promise<readonly string[]> {
     key.lease.stopRenewing();
     key.run.scope.cancel(reason);
   }
-  await Promise.all(left.map((key) => key.free("shutdown")));
+  await Promise.all(left.map(async (key) => key.free("shutdown")));
   for (const key of left) concluded(key);
   await concludedWithin(LAST_WRITES * storeTimeoutMs());
   return left.filter(({ lease }) => !lease.lost).map(({ lease }) => lease.key);

@@ -1,9 +1,9 @@
-import { acquire, Acquiring } from "../claims/acquire.js";
-import type { Asking, Granted } from "../claims/asking.js";
+import { acquire, type Acquired, type KeyPolicy, type WithoutKey } from "../claims/acquire.js";
+import { Asking, type Granted } from "../claims/asking.js";
 import type { LossReason } from "../claims/lease.js";
 import { HeldKey, type FreeReason } from "../claims/shutdown.js";
 import { storeUnavailable } from "../claims/store-of.js";
-import { andThen, type Awaitable } from "../support/and-then.js";
+import type { Awaitable } from "../support/and-then.js";
 import type { StoreEntry } from "../stores/store.js";
 import { announce } from "../task/observers.js";
 import type { Outcome } from "../task/outcome.js";
@@ -16,21 +16,13 @@ import { writeSlot } from "./slot.js";
 /** No pause of a run that waits is longer, in milliseconds. */
 const LONGEST_PAUSE_MS = 1_000;
 
-/** Claims the slot, or answers why not: with the run's outcome, or `unprotected`. */
-export function claimSlot(
-  run: Run,
-  options: Idempotency,
-  identity: Identity,
-): Awaitable<HeldSlot | { readonly outcome: Outcome } | { readonly unprotected: true }> {
-  return andThen(acquire(new SlotClaim(run, options, identity)), (acquired) => {
-    if (!("error" in acquired)) return acquired;
-    if (options.onStoreError === "run") return { unprotected: true };
-    return { outcome: storeUnavailable(run, identity.key, acquired.error, "idempotencyKey") };
-  });
+/** Claims the slot, or answers why not. */
+export function claimSlot(run: Run, options: Idempotency, identity: Identity): Awaitable<Acquired<HeldSlot>> {
+  return acquire(new SlotClaim(run, options, identity));
 }
 
 /** How a run claims its slot. */
-class SlotClaim extends Acquiring<HeldSlot> {
+class SlotClaim extends Asking implements KeyPolicy<HeldSlot> {
   readonly #options: Idempotency;
   readonly #identity: Identity;
 
@@ -61,6 +53,11 @@ class SlotClaim extends Acquiring<HeldSlot> {
 
   timeIsUp(held: StoreEntry): Outcome {
     return timeIsUp(this.run, this.#identity, held);
+  }
+
+  withoutStore(error: Error): WithoutKey {
+    if (this.#options.onStoreError === "run") return { bypass: "store_error" };
+    return { outcome: storeUnavailable(this.run, this.key, error, "idempotencyKey") };
   }
 
   protected tellStoreError(error: Error): void {

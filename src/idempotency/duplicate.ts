@@ -41,13 +41,7 @@ function mismatch(run: Run, { key }: Identity, { state }: Slot): FailedOutcome {
   return { status: "failed", by: "refused", error, reason: error.message, retryable: false, metadata };
 }
 
-function completedBefore(
-  run: Run,
-  options: Idempotency,
-  identity: Identity,
-  entry: StoreEntry,
-  slot: CompletedSlot,
-): Awaitable<Outcome> {
+function completedBefore(run: Run, options: Idempotency, identity: Identity, entry: StoreEntry, slot: CompletedSlot): Awaitable<Outcome> {
   const rule = options.onDuplicate.completed;
   if (rule !== "replay") return duplicate(run, rule, identity, entry);
   const skipped = duplicate(run, "skip", identity, entry);

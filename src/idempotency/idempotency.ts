@@ -24,7 +24,7 @@ export function idempotencyLayer(options: Idempotency, taskName: string): Layer 
         if ("bypass" in identified) return unprotected(run, next, identified.bypass);
         return andThen(claimSlot(run, options, identified), (slot) => {
           if ("outcome" in slot) return slot.outcome;
-          return "unprotected" in slot ? unprotected(run, next, "store_error") : underClaim(slot, options, next);
+          return "bypass" in slot ? unprotected(run, next, slot.bypass) : underClaim(slot, options, next);
         });
       },
     );

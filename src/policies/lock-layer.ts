@@ -1,5 +1,5 @@
-import { acquire, Acquiring } from "../claims/acquire.js";
-import { isHeldAbove, type Granted } from "../claims/asking.js";
+import { acquire, type KeyPolicy, type WithoutKey } from "../claims/acquire.js";
+import { Asking, isHeldAbove, type Granted } from "../claims/asking.js";
 import { keyOf, orOutcome } from "../claims/keyed.js";
 import type { LossReason } from "../claims/lease.js";
 import { concluded, forgetLost, HeldKey } from "../claims/shutdown.js";
@@ -25,7 +25,7 @@ export function lockLayer(options: Lock, name: string): Layer {
       (keyed) => {
         if ("outcome" in keyed) return keyed.outcome;
         if ("bypass" in keyed) return withoutLock(run, next, keyed.bypass);
-        return andThen(takeLock(run, options, keyed.key), (lock) => {
+        return andThen(acquire(new LockClaim(run, options, keyed.key)), (lock) => {
           if ("outcome" in lock) return lock.outcome;
           return "bypass" in lock ? withoutLock(run, next, lock.bypass) : underLock(lock, next);
         });
@@ -41,6 +41,7 @@ function withoutLock(run: Run, next: Step, why: "gate" | "missing_key" | "store_
 /** Whatever happens inside, the lock is let go. */
 function underLock(lock: HeldLock, next: Step): Awaitable<Outcome> {
   const { run } = lock;
+  announce(run, "lock_acquired")?.({ lockKey: lock.key, waitedMs: run.clock.now() - lock.asking.since });
   const letGo = (outcome: Outcome): Awaitable<Outcome> => andThen(conclude(lock), () => outcome);
   return settle(
     () => next(run),
@@ -62,26 +63,8 @@ function free(lock: HeldLock): Awaitable<void> {
   return andThen(lock.freed ? undefined : lock.free("failed"), () => concluded(lock));
 }
 
-/** Takes the lock, waiting for it if the options say so, or answers why not. */
-function takeLock(
-  run: Run,
-  options: Lock,
-  key: string,
-): Awaitable<HeldLock | { readonly outcome: Outcome } | { readonly bypass: "store_error" }> {
-  const claim = new LockClaim(run, options, key);
-  return andThen(acquire(claim), (acquired) => {
-    if ("outcome" in acquired) return acquired;
-    if ("error" in acquired) {
-      if (options.onStoreError === "run") return { bypass: "store_error" };
-      return { outcome: storeUnavailable(run, key, acquired.error, "lockKey") };
-    }
-    announce(run, "lock_acquired")?.({ lockKey: key, waitedMs: run.clock.now() - claim.since });
-    return acquired;
-  });
-}
-
 /** How a run takes its lock. */
-class LockClaim extends Acquiring<HeldLock> {
+class LockClaim extends Asking implements KeyPolicy<HeldLock> {
   readonly #options: Lock;
 
   constructor(run: Run, options: Lock, key: string) {
@@ -111,6 +94,11 @@ class LockClaim extends Acquiring<HeldLock> {
 
   timeIsUp(held: StoreEntry): Outcome {
     return locked(this.run, this.key, held, "another run");
+  }
+
+  withoutStore(error: Error): WithoutKey {
+    if (this.#options.onStoreError === "run") return { bypass: "store_error" };
+    return { outcome: storeUnavailable(this.run, this.key, error, "lockKey") };
   }
 
   protected tellStoreError(error: Error): void {

@@ -28,7 +28,7 @@ export interface Library {
 const SEAMS: readonly Change[] = [
   { file: "support/random.ts", find: "= Math.random;", replace: "= () => 0.5;" },
   { file: "claims/waiting.ts", find: "const FIRST_PAUSE_MS = 20;", replace: "const FIRST_PAUSE_MS = 1_000;" },
-  { file: "claims/shutdown.ts", find: "const held = new Set", replace: "export const held = new Set" },
+  { file: "claims/shutdown.ts", find: "const held = new Bag", replace: "export const held = new Bag" },
   { file: "claims/waiting.ts", find: "const waiters = new Map", replace: "export const waiters = new Map" },
 ];
 
@@ -49,7 +49,7 @@ export async function loadLibrary(changes: readonly Change[] = []): Promise<Libr
   const load = async <T>(path: string): Promise<T> => (await import(/* @vite-ignore */ pathToFileURL(join(root, path)).href)) as T; // what stands at that path
   const index = await load<typeof api>("index.js");
   const configured = await load<typeof configuration>("task/configuration.js");
-  const shutdown = await load<{ readonly held: Set<unknown> }>("claims/shutdown.js");
+  const shutdown = await load<{ readonly held: { clear(): void } }>("claims/shutdown.js");
   const waiting = await load<{ readonly waiters: Map<string, unknown> }>("claims/waiting.js");
   rmSync(root, { recursive: true }); // all of it is loaded
   return {
