@@ -33,10 +33,11 @@ export function execute(type: TaskClass, given: unknown, options: ExecuteOptions
 }
 
 function answer(run: Run): Promise<Result> {
-  return throughLinks(run, run.plan.middlewares, lifecycle).then((outcome) => conclude(run, outcome));
+  return throughLinks(run, run.plan.middlewares, lifecycle).then((outcome) => concluded(run, outcome));
 }
 
-function conclude(run: Run, outcome: Outcome): Result {
+/** The result, and whoever is to hear of it. */
+function concluded(run: Run, outcome: Outcome): Result {
   run.leaveLateWork();
   const result = sealResult(run, outcome);
   announce(run, "task_executed")?.({ result });
