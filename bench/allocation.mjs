@@ -1,5 +1,5 @@
 const CALLS = 150;
-const REPEATS = 11;
+const REPEATS = 5;
 
 /**
  * Bytes that one call allocates, its promises included. Needs `--expose-gc`. A first stretch of calls takes what a collection makes

@@ -4,8 +4,24 @@ import { z } from "zod";
 export const input = z.object({ paymentId: z.string(), amountCents: z.number().int().positive() });
 export const output = z.object({ chargeId: z.string() });
 
-export const GIVEN = Object.freeze({ paymentId: "pay_123", amountCents: 9900 });
+export const GIVEN = Object.freeze({ paymentId: "pay_100000000000", amountCents: 9900 });
+
+let made = 0;
 
 export function charge({ paymentId }) {
+  made += 1;
   return { chargeId: paymentId };
+}
+
+/** How many charges were made in this process, for rows that prove what they do. */
+export function charges() {
+  return made;
+}
+
+// Twelve digits always, so that every key is as long as any other; begun at another place by each process that shares a server.
+let payments = 100_000_000_000 + (Date.now() % 800_000) * 1e6;
+
+/** An input that nobody had before. */
+export function fresh() {
+  return { paymentId: `pay_${(payments += 1)}`, amountCents: 9900 };
 }

@@ -5,11 +5,16 @@ import { createServer } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import { Redis } from "ioredis";
 
-let shared;
+let started;
 
 /** @returns {Promise<{ url: string; version: string }>} The same server for everybody who asks. */
 export function redis() {
-  return (shared ??= start());
+  return (started ??= start());
+}
+
+/** The server, if anybody has asked for it. */
+export function redisIfStarted() {
+  return started;
 }
 
 /** A client that sends what is asked in one turn of the event loop in one write, as a busy service is advised to. */
@@ -23,7 +28,6 @@ async function start() {
   const probe = new Redis(url, { retryStrategy: () => 20, maxRetriesPerRequest: null });
   probe.on("error", () => undefined); // it may not be up yet
   const info = await probe.info("server");
-  await probe.flushall();
   probe.disconnect();
   return { url, version: /redis_version:(\S+)/.exec(info)?.[1] ?? "unknown" };
 }

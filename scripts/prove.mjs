@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { root } from "./tsc.mjs";
 
 const vitest = join(root, "node_modules/vitest/vitest.mjs");
-/** Every schedule, then real servers and processes: faults, the soak, locks. */
-const ALL = ["test/proof", "test/faults", "test/scenarios/locked-processes"];
+/** Every schedule, then real servers and processes: faults, soaks, locks. Other tests have no long version. */
+const ALL = ["test/proof", "test/faults", "test/scenarios/locked-processes", "test/bullmq/soak-processes"];
 const asked = process.argv.slice(2);
 const projects = ["--project", "proof", "--project", "package"];
 const { status } = spawnSync(process.execPath, [vitest, "run", ...projects, ...(asked.length > 0 ? asked : ALL)], {
   cwd: root,
-  env: { ...process.env, TASKWRIGHT_PROVE: "long", TASKWRIGHT_LONG: "1" },
+  env: { ...process.env, TASKWRIGHT_PROVE: "long" },
   stdio: "inherit",
 });
 process.exit(status ?? 1);

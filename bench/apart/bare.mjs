@@ -4,6 +4,9 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { charge, GIVEN } from "../charge.mjs";
+import { clockOf } from "../clock.mjs";
+
+const [where, clock] = process.argv.slice(2);
 
 async function bare(given) {
   return charge(given);
@@ -11,10 +14,11 @@ async function bare(given) {
 
 const storage = new AsyncLocalStorage();
 const STORE = {};
-const call = process.argv[2] === "inside" ? () => storage.run(STORE, bare, GIVEN) : () => bare(GIVEN);
+const call = where === "inside" ? () => storage.run(STORE, bare, GIVEN) : () => bare(GIVEN);
 
 const CALLS = 200_000;
+const now = clockOf(clock);
 for (let i = 0; i < CALLS; i += 1) await call();
-const start = process.hrtime.bigint();
+const start = now();
 for (let i = 0; i < CALLS; i += 1) await call();
-console.log(Number(process.hrtime.bigint() - start) / CALLS);
+console.log((now() - start) / CALLS);

@@ -1,14 +1,17 @@
-/** Prints the nanoseconds of importing the library, and of the first run of a first task. */
+/** Prints the nanoseconds of importing the library (`import`), or of the first run of a first task (`run`). */
 import { charge, GIVEN, input, output } from "../charge.mjs";
+import { clockOf } from "../clock.mjs";
 
-const start = process.hrtime.bigint();
-const { Task } = await import(process.argv[2]);
-const imported = process.hrtime.bigint();
+const [library, what, clock] = process.argv.slice(2);
+const now = clockOf(clock);
+
+const start = now();
+const { Task } = await import(library);
+const imported = now();
 class ChargeCustomer extends Task.with({ input, output }) {
   async work() {
     return charge(this.input);
   }
 }
 await ChargeCustomer.execute(GIVEN);
-const ran = process.hrtime.bigint();
-console.log(process.argv[3] === "import" ? Number(imported - start) : Number(ran - imported));
+console.log(what === "import" ? imported - start : now() - imported);

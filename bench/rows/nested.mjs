@@ -18,6 +18,8 @@ export function rows({ Task }) {
       floor: `bare calls nested to depth ${depth}`,
       units: depth + 1,
       call: () => Outermost.execute(),
+      charges: 1,
+      right: ({ status }) => status === "success",
     };
   });
 }

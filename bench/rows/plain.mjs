@@ -1,5 +1,6 @@
 /** What a run costs, and what each thing that is put around it adds. */
 import { charge, GIVEN, input, output } from "../charge.mjs";
+import { isSuccess } from "../proof.mjs";
 
 /** @param {typeof import("../../dist/index.js")} library */
 export function rows({ Task, callback, retryOn, use }) {
@@ -38,7 +39,7 @@ export function rows({ Task, callback, retryOn, use }) {
   callback("around_execution", (_task, next) => next())(Watched);
   use((_task, next) => next())(Watched);
 
-  class Retried extends Plain {}
+  class Retried extends WithInput {}
   retryOn(Error)(Retried);
 
   class Failing extends Task.with() {
@@ -53,13 +54,26 @@ export function rows({ Task, callback, retryOn, use }) {
     }
   }
 
+  const works = { charges: 1, right: isSuccess };
+  const parsed = "zod input + call";
   return [
-    { name: "execute, no policies", floor: "bare call", call: () => Plain.execute() },
-    { name: "execute, zod input", floor: "zod input + call", call: () => WithInput.execute(GIVEN) },
-    { name: "execute, zod input and output", floor: "zod input + call + zod output", call: () => WithBoth.execute(GIVEN) },
-    { name: "execute, every callback and a middleware", floor: "bare call", call: () => Watched.execute() },
-    { name: "execute, retryOn, no failure", floor: "bare call", call: () => Retried.execute() },
-    { name: "execute, work throws", floor: "bare call that throws", call: () => Failing.execute() },
-    { name: "execute, skipped", floor: "bare call", call: () => Skipping.execute() },
+    { name: "execute, no policies", floor: "bare call", call: () => Plain.execute(), ...works },
+    { name: "execute, zod input", floor: parsed, peers: ["Nest CommandBus, zod input"], call: () => WithInput.execute(GIVEN), ...works },
+    { name: "execute, zod input and output", floor: "zod input + call + zod output", call: () => WithBoth.execute(GIVEN), ...works },
+    { name: "execute, every callback and a middleware", floor: "bare call", call: () => Watched.execute(), ...works },
+    {
+      name: "execute, zod input, retryOn, no failure",
+      floor: parsed,
+      peers: ["cockatiel retry, zod input, no failure"],
+      call: () => Retried.execute(GIVEN),
+      ...works,
+    },
+    {
+      name: "execute, work throws",
+      floor: "bare call that throws",
+      call: () => Failing.execute(),
+      right: ({ status }) => status === "failed",
+    },
+    { name: "execute, skipped", floor: "bare call", call: () => Skipping.execute(), right: ({ status }) => status === "skipped" },
   ];
 }

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { Queue as BullQueue } from "bullmq";
 import { GIVEN, input } from "../charge.mjs";
 import { redis } from "../servers.mjs";
+import { shared } from "../shared.mjs";
 
 const BULK = 1_000;
 const PAYLOAD = JSON.stringify({ v: 1, serializer: "json", text: JSON.stringify(GIVEN) });
@@ -15,19 +16,19 @@ export async function rows({ Task }, { library }) {
     async work() {}
   }
 
-  const bull = opened(async () => {
+  const bull = shared(async () => {
     const { url } = await redis();
     const queue = new BullQueue("bench-direct", { connection: { url } });
     await queue.waitUntilReady();
     return queue;
   });
-  const ours = opened(async () => {
+  const ours = shared(async () => {
     const { url } = await redis();
     const queue = new Queue({ engine: bullmqEngine({ connection: url }), namespace: "bench-ours" });
     await queue.enqueue(ChargeCustomer, GIVEN);
     return queue;
   });
-  const memory = opened(() => new Queue({ namespace: "bench-memory" }));
+  const memory = shared(() => new Queue({ namespace: "bench-memory" }));
 
   const direct = (key) => ({
     name: "ChargeCustomer",
@@ -57,52 +58,47 @@ export async function rows({ Task }, { library }) {
         return bull.it.add(name, data, opts);
       };
       table.push(
-        { name: floor, inFlight, ...bull, call: add },
+        { name: floor, inFlight, ...bull.hooks, call: add, right: isNew },
         {
           name: `enqueue ${words} on BullMQ, ${how}`,
           floor,
           inFlight,
-          ...ours,
+          ...ours.hooks,
           call: () => ours.it.enqueue(ChargeCustomer, GIVEN, keyed(key)),
+          right: isNew,
         },
       );
     }
     const floor = `BullMQ addBulk of ${BULK} ${words}`;
     table.push(
-      { name: floor, units: BULK, ...bull, call: () => bull.it.addBulk(many(() => direct(key))) },
+      { name: floor, units: BULK, ...bull.hooks, call: () => bull.it.addBulk(many(() => direct(key))), right: areNew },
       {
         name: `enqueueMany of ${BULK} ${words} on BullMQ`,
         floor,
         units: BULK,
-        ...ours,
+        ...ours.hooks,
         call: () =>
           ours.it.enqueueMany(
             ChargeCustomer,
             many(() => ({ input: GIVEN, ...keyed(key) })),
           ),
+        right: areNew,
       },
     );
   }
   table.push({
     name: "enqueue with a key that is held, in memory",
-    ...memory,
+    ...memory.hooks,
+    async open() {
+      await memory.hooks.open();
+      await memory.it.enqueue(ChargeCustomer, GIVEN, { uniqueKey: "held" });
+    },
     call: () => memory.it.enqueue(ChargeCustomer, GIVEN, { uniqueKey: "held" }),
+    right: ({ coalesced }) => coalesced,
   });
   return table;
 }
 
-/** Something that several rows share: opened by the first that asks, closed by the first that is done. */
-function opened(make) {
-  const holder = {
-    it: undefined,
-    async open() {
-      holder.it ??= await make();
-    },
-    async close() {
-      const { it } = holder;
-      holder.it = undefined;
-      await it?.close();
-    },
-  };
-  return holder;
-}
+/** BullMQ gives back the job's id, and we say whether another job stood for it. */
+const isNew = ({ id, coalesced }) => id !== undefined && coalesced !== true;
+const areNew = (jobs) => jobs.length === BULK && new Set(jobs.map(({ id }) => id)).size === BULK && jobs.every(isNew);

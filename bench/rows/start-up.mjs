@@ -1,7 +1,9 @@
 /** What is paid once in a process: zod is there already, the library is not. */
 import { apart } from "../apart.mjs";
 
+const row = (name, library, what) => ({ name, every: 2, sample: (clock) => apart("start-up.mjs", library, what, clock) });
+
 export const rows = (_library, { library }) => [
-  { name: "start-up, importing the library", sample: () => apart("start-up.mjs", library, "import") },
-  { name: "start-up, first task and first run", sample: () => apart("start-up.mjs", library, "run") },
+  row("start-up, importing the library", library, "import"),
+  row("start-up, first task and first run", library, "run"),
 ];

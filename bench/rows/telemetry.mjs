@@ -1,5 +1,6 @@
 /** What listeners cost. Each listens to the start and the end of a run. */
 import { charge, GIVEN } from "../charge.mjs";
+import { isSuccess } from "../proof.mjs";
 
 /** @param {typeof import("../../dist/index.js")} library */
 export function rows({ Task }) {
@@ -13,6 +14,6 @@ export function rows({ Task }) {
       Heard.telemetry.subscribe("task_started", () => undefined);
       Heard.telemetry.subscribe("task_executed", () => undefined);
     }
-    return { name: `execute, subscribers: ${subscribers}`, floor: "bare call", call: () => Heard.execute() };
+    return { name: `execute, subscribers: ${subscribers}`, floor: "bare call", call: () => Heard.execute(), charges: 1, right: isSuccess };
   });
 }

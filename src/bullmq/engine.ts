@@ -145,8 +145,19 @@ class BullmqEngine implements Engine {
     if (this.#opened === undefined) {
       this.#opened = this.#open();
       this.#opened.on("error", (error) => this.#calls.complained(toError(error)));
+      if (this.#settings.backend === "postgres") void this.#replaceUnready(this.#opened);
     }
     return this.#opened;
+  }
+
+  /** A queue on PostgreSQL that could not be made ready at first never will be: the next call opens another. */
+  async #replaceUnready(queue: BullQueue): Promise<void> {
+    try {
+      await queue.waitUntilReady();
+    } catch {
+      if (this.#opened === queue) this.#opened = undefined;
+      await letGo(queue, this.#calls.limitMs);
+    }
   }
 }
 

@@ -1,12 +1,17 @@
 import { nextTick } from "../queue/cron.js";
 import { systemClock } from "../support/clock.js";
-import { createPostgresBackend, Queue, Worker, type ConnectionOptions } from "./driver.js";
+import { Queue, type ConnectionOptions } from "./driver.js";
 import type { Settings } from "./options.js";
+import { guardedPostgresBackend } from "./postgres-backend.js";
+import { SteadyWorker } from "./steady-worker.js";
 import type { JobAnswer, JobData, StoredJob } from "./stored-job.js";
 
 /** BullMQ's classes as they are used here. Their types differ from backend to backend, their methods do not. */
 export type BullQueue = Queue<JobData, JobAnswer>;
-export type BullWorker = Worker<JobData, JobAnswer>;
+export type BullWorker = SteadyWorker;
+
+/** How long a worker waits before it asks again for a job, while nobody answers at the storage's port. */
+const ASK_AGAIN_MS = 1_000;
 
 /** Ticks of a cron expression are reckoned as every engine reckons them. */
 const scheduling = {
@@ -36,8 +41,9 @@ export function openWorker(
     lockDuration: settings.leaseMs,
     stalledInterval: settings.stallCheckMs,
     maxStalledCount: settings.maxStalls,
+    runRetryDelay: ASK_AGAIN_MS,
   };
-  return new Worker<JobData, JobAnswer>(name, (job, token = "") => processor(job, token), options, factoryOf(settings));
+  return new SteadyWorker(name, (job, token = "") => processor(job, token), options, factoryOf(settings));
 }
 
 /** `forWorkers` are options that a Redis client of a worker must have; one that is handed over ready has its own. */
@@ -66,7 +72,7 @@ function isPlainOptions(value: unknown): value is object {
 
 /** The last argument of BullMQ's constructors; without one they take Redis. */
 function factoryOf({ backend }: Settings): undefined {
-  const factory: unknown = backend === "redis" ? undefined : createPostgresBackend;
+  const factory: unknown = backend === "redis" ? undefined : guardedPostgresBackend;
   return factory as undefined; // as these classes take by default, see above
 }
 

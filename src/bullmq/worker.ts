@@ -49,7 +49,8 @@ export class BullmqWorker implements EngineWorker {
     const { queueName, settings, concurrency, handler } = around;
     this.#around = around;
     this.#worker = openWorker(queueName, settings, concurrency, (job, token) => this.#process(job, token));
-    this.#worker.on("error", (error) => this.#trouble(error));
+    // That a job is left to itself is how it is meant, and no trouble.
+    this.#worker.on("error", (error) => error instanceof DelayedError || this.#trouble(error));
     this.#worker.on("active", (job) => this.#setRetention(job));
     this.#worker.on("completed", (job) => isInternal(job) || handler.became(this.#nameOf(job), { state: "completed" }));
     this.#worker.on("failed", (job) => job === undefined || this.#tellFailure(job));
@@ -109,6 +110,7 @@ export class BullmqWorker implements EngineWorker {
         started: false,
         answer: readFailure(job.failedReason)?.answer,
       });
+    if (!(await this.#stillHolds(job, token))) throw new DelayedError();
     const hold = new Hold(job, token);
     this.#holds.add(hold);
     try {
@@ -117,6 +119,21 @@ export class BullmqWorker implements EngineWorker {
     } finally {
       this.#holds.delete(hold);
     }
+  }
+
+  /**
+   * The answer that brings a job may have been so long on its way that the hold is over, and the job done by another:
+   *
+   *     worker 1  |- takes the job ~~~~~~~~~~~~~~~~~~~~~~~~ hears of it -|
+   *     worker 2         the lease is over |- takes the job, completes it -|
+   */
+  async #stillHolds(job: StoredJob, token: string): Promise<boolean> {
+    const { leaseMs } = this.#around.settings;
+    if (systemClock.epoch() - (job.processedOn ?? 0) < leaseMs / 2) return true;
+    return job.extendLock(token, leaseMs).then(
+      (renewed) => renewed === 1,
+      () => false, // not known: then nothing is done with the job, as with one whose hold is lost
+    );
   }
 
   async #run(hold: Hold): Promise<Verdict> {

@@ -3,18 +3,17 @@ import { Redis } from "ioredis";
 import { bullmqEngine, type BullmqOptions } from "taskwright/bullmq";
 import type { Engine, Receipt } from "taskwright/queue";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { LONG } from "../faults/crew.js";
 import { startRedis, type RedisServer } from "../support/redis.js";
 import { jobOf, namespaceOf } from "./jobs.js";
 import { WorkerProcess } from "./worker-process.js";
 
-/** `SOAK=full` is the whole of it, and takes minutes; without, it is a part that everybody has the time for. */
-const IS_FULL = process.env["SOAK"] === "full";
 const PRODUCERS = 8;
-const ENQUEUES = IS_FULL ? 5_000 : 300;
+const ENQUEUES = LONG ? 5_000 : 300;
 const KEYS = Array.from({ length: 50 }, (_, at) => `key-${at}`);
 const WORKERS = 3;
 /** Of the worker processes, as many are killed while they work, and as many come in their place. */
-const KILLS = IS_FULL ? 12 : 2;
+const KILLS = LONG ? 12 : 2;
 
 let server: RedisServer;
 beforeAll(async () => {
@@ -65,7 +64,7 @@ describe("8 producers, 50 keys, and workers that fail and are killed", () => {
       for (const each of engines) await each.close();
       client.disconnect();
     },
-    IS_FULL ? 900_000 : 120_000,
+    LONG ? 900_000 : 120_000,
   );
 });
 

@@ -5,7 +5,7 @@ import type { IdempotencyOptions, LockOptions } from "taskwright";
 import { builtPackage, Program } from "../scenarios/fixtures/package.js";
 
 /** `npm run prove` sets it: as much as the long version has. */
-export const LONG: boolean = process.env["TASKWRIGHT_LONG"] === "1";
+export const LONG: boolean = process.env["TASKWRIGHT_PROVE"] === "long";
 export const LEASE_MS = 800;
 export const TTL_MS = 1_500;
 /** So many runs may send, in all of a test. */

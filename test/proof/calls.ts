@@ -1,7 +1,6 @@
 import type { EntryPage, SetOptions, SetResult, Store, StoreEntry } from "taskwright";
 import type { Process } from "./process.js";
-
-export type Operation = "claim" | "complete" | "renew" | "delete" | "get";
+import type { Operation } from "./scenario.js";
 
 /** One call of the store on its way. It takes effect, and is answered, when the explorer says so. */
 export interface Call {
@@ -9,6 +8,7 @@ export interface Call {
   readonly id: string;
   readonly process: Process;
   readonly operation: Operation;
+  readonly key: string;
   /** As whom it is made. */
   readonly owner: string | undefined;
   readonly ttlMs: number | undefined;
@@ -31,6 +31,7 @@ export type Answer =
 
 interface Sending {
   readonly operation: Operation;
+  readonly key: string;
   readonly owner?: string | undefined;
   readonly ttlMs?: number;
 }
@@ -45,20 +46,22 @@ export class PausedStore implements Store {
   }
 
   get(key: string): Promise<StoreEntry | undefined> {
-    return this.#send({ operation: "get" }, async (store) => store.get(key));
+    return this.#send({ operation: "get", key }, async (store) => store.get(key));
   }
 
   set(key: string, value: string, options: SetOptions): Promise<SetResult> {
     const { nx, owner, ttlMs } = options;
-    return this.#send({ operation: nx === true ? "claim" : "complete", owner, ttlMs }, async (store) => store.set(key, value, options));
+    return this.#send({ operation: nx === true ? "claim" : "complete", key, owner, ttlMs }, async (store) =>
+      store.set(key, value, options),
+    );
   }
 
   delete(key: string, options: { readonly owner?: string } = {}): Promise<boolean> {
-    return this.#send({ operation: "delete", owner: options.owner }, async (store) => store.delete(key, options));
+    return this.#send({ operation: "delete", key, owner: options.owner }, async (store) => store.delete(key, options));
   }
 
   renew(key: string, options: { readonly owner: string; readonly ttlMs: number }): Promise<boolean> {
-    return this.#send({ operation: "renew", ...options }, async (store) => store.renew(key, options));
+    return this.#send({ operation: "renew", key, ...options }, async (store) => store.renew(key, options));
   }
 
   entries(): Promise<EntryPage> {
@@ -72,6 +75,7 @@ export class PausedStore implements Store {
         id: `${process.name}#${(this.#count += 1)}`,
         process,
         operation: sending.operation,
+        key: sending.key,
         owner: sending.owner,
         ttlMs: sending.ttlMs,
         sentAt: process.world.now,

@@ -1,5 +1,5 @@
 import { checkEnd } from "./endings.js";
-import type { Violation } from "./ledger.js";
+import type { Violation } from "./invariants.js";
 import type { Library } from "./library.js";
 import { movesOf, take } from "./moves.js";
 import { Program } from "./program.js";

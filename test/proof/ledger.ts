@@ -1,49 +1,19 @@
+import { isGrant } from "./asked.js";
+import { Book } from "./book.js";
 import type { Answer, Call } from "./calls.js";
 import type { Caller } from "./caller.js";
-import { LEASE_MS, STORE_TIMEOUT_MS, TTL_MS } from "./scenario.js";
+import type { Invariant, Violation } from "./invariants.js";
+import type { Told } from "./program.js";
+import { isLock, LEASE_MS, STORE_TIMEOUT_MS, TTL_MS, type Fault } from "./scenario.js";
+import { isUntrue } from "./told.js";
 import type { Slot, World } from "./world.js";
-
-/** What must hold in every state of every schedule. */
-export type Invariant =
-  | "a run at work holds the slot"
-  | "an attempt begins under a live claim"
-  | "at most one run is at work"
-  | "nobody but the owner changes a slot"
-  | "a stale write is refused"
-  | "no second success within retention"
-  | "no slot outlives its lease without its owner's renewal"
-  | "a run that has ended renews nothing"
-  | "a refused renewal stops the run"
-  | "a duplicate changes nothing"
-  | "a success is never released"
-  | "every caller ends"
-  | "the answer is true"
-  | "no slot is left behind without a fault";
-
-/** An invariant that does not hold, and how it came to that. */
-export interface Violation {
-  readonly invariant: Invariant;
-  readonly detail: string;
-  readonly steps: readonly string[];
-}
-
-interface Success {
-  readonly run: string;
-  readonly until: number;
-}
 
 /** Watches over a schedule from outside: it sees the store, the calls and the work, and believes nobody. */
 export class Ledger {
   /** The first invariant that did not hold. */
   violation: Violation | undefined;
   readonly #world: World;
-  /** Successes as the slot has recorded them. */
-  readonly successes: Success[] = [];
-  /** Runs that were granted the slot, and those that changed it. */
-  readonly granted = new Set<string>();
-  readonly changed = new Set<string>();
-  /** Runs of which a call took effect after its time limit, when nobody waited for it any more. */
-  readonly overtaken = new Set<string>();
+  readonly #books = new Map<string, Book>();
 
   constructor(world: World) {
     this.#world = world;
@@ -53,43 +23,72 @@ export class Ledger {
     this.violation ??= { invariant, detail, steps: [...this.#world.steps] };
   }
 
+  book(key: string): Book {
+    let book = this.#books.get(key);
+    if (book === undefined) this.#books.set(key, (book = new Book()));
+    return book;
+  }
+
   /** What it knows beyond the state that it watches. */
   key(): string {
     const { callers } = this.#world;
     const robbed = callers.filter(({ wasRobbed }) => wasRobbed).map(({ name, robbed: unaware }) => `${name}${unaware ? "!" : ""}`);
-    return [
-      ...this.successes.map(({ run, until }) => `${run}${until}`),
-      "-",
-      ...robbed,
-      "-",
-      ...this.granted,
-      "-",
-      ...this.changed,
-      "-",
-      ...this.overtaken,
-    ].join();
+    return [...robbed, ...[...this.#books].map(([key, book]) => `${key} ${book.text()}`).toSorted()].join("/");
   }
 
-  /** Did a success of this caller reach the slot, and was it still there at that time? */
-  recorded({ name }: Caller, at = 0): boolean {
-    return this.successes.some(({ run, until }) => run === name && at < until);
+  onFault(call: Call, fault: Fault): void {
+    const name = this.#world.callerOf(call.owner)?.name;
+    if (name === undefined) return;
+    const ends = call.operation === "delete" || call.operation === "complete";
+    if ((ends && fault === "fail-before") || (call.operation === "claim" && fault === "lost")) this.book(call.key).excused.add(name);
   }
 
   onSent(call: Call): void {
     const caller = this.#world.callerOf(call.owner);
-    if (call.operation === "renew" && caller?.state === "ended" && caller.attempt === undefined)
+    if (caller === undefined) return;
+    const { operation, key } = call;
+    if (operation === "claim") this.#onAsking(caller, call);
+    if (operation === "renew" && caller.state === "ended" && caller.attempt === undefined && caller.inner?.attempt === undefined)
       this.fail("a run that has ended renews nothing", `${caller.name} has its answer and sends a renewal`);
+    if (operation !== "delete" && caller.bare.includes(key))
+      this.fail("a run without a claim writes nothing", `${caller.name} works without ${key} and sends a ${operation}`);
+  }
+
+  /** A run with a lock holds it, or has been failed by its store, before it asks for its slot. */
+  #onAsking({ asked, keys, name }: Caller, call: Call): void {
+    asked.sent(call);
+    const lock = keys.find(isLock);
+    if (lock === undefined || lock === call.key || this.book(lock).granted.has(name) || asked.hasFailed(lock, this.#world.now)) return;
+    this.fail("a lock is taken before the claim", `${name} asks for ${call.key} and has no lock`);
+  }
+
+  /** A run has told what it holds. */
+  onTold(caller: Caller, told: Told): void {
+    const untrue = isUntrue(this.#world, caller, told);
+    if (untrue !== undefined) this.fail("what is told is true", `${caller.name} tells ${told}, and ${untrue}`);
   }
 
   /** An attempt of `work` begins. */
   onAttempt(caller: Caller): void {
-    const { slot } = this.#world;
-    const [live] = this.successes.filter(({ until }) => this.#world.now < until);
-    if (live !== undefined) this.fail("no second success within retention", `${caller.name} begins to work after a success of ${live.run}`);
-    if (!this.granted.has(caller.name))
-      this.fail("an attempt begins under a live claim", `${caller.name} works and never was granted the slot`);
-    if (slot?.owner !== caller.runId && !caller.robbed)
-      this.fail("an attempt begins under a live claim", `${caller.name} begins to work, and the slot is ${this.#holder(slot)}`);
+    const { name, outer, robbed, asked } = caller;
+    if (outer?.signal?.aborted === true)
+      this.fail("a run ends those inside it", `${name} begins to work inside ${outer.name}, which was told to stop`);
+    for (const key of caller.keys) {
+      const isBare = caller.bare.includes(key);
+      const slot = this.#world.slotAt(key);
+      const success = this.book(key).liveSuccess(this.#world.now);
+      if (isBare) {
+        if (!this.#mayBeBare(caller, key) || !asked.hasFailed(key, this.#world.now))
+          this.fail("a run goes without a claim only where its store failed it", `${name} works without ${key}`);
+        continue;
+      }
+      if (success !== undefined)
+        this.fail("no second success within retention", `${name} begins to work after a success of ${success.run}`);
+      if (!this.book(key).granted.has(name))
+        this.fail("an attempt begins under a live claim", `${name} works and never was granted ${key}`);
+      if (slot?.owner !== caller.runId && !robbed)
+        this.fail("an attempt begins under a live claim", `${name} begins to work, and ${key} is ${this.#holder(slot)}`);
+    }
   }
 
   /** A call has taken effect. */
@@ -97,7 +96,7 @@ export class Ledger {
     if (call.operation === "get") return;
     const isChange = !isSame(before, after);
     const name = this.#world.callerOf(call.owner)?.name ?? "nobody";
-    if (this.#world.now - call.sentAt >= STORE_TIMEOUT_MS) this.overtaken.add(name);
+    if (this.#world.now - call.sentAt >= STORE_TIMEOUT_MS) this.book(call.key).overtaken.add(name);
     if (isChange) this.#onChange(call, name, before, after);
     this.#onGranted(call, name, answer, before, isChange);
     if (after?.owner !== undefined && after.expiresAt > this.#world.now + LEASE_MS)
@@ -108,60 +107,104 @@ export class Ledger {
 
   #onChange(call: Call, name: string, before: Slot | undefined, after: Slot | undefined): void {
     const { now } = this.#world;
-    const what = `${name}'s ${call.operation} changed a slot that was ${this.#holder(before)}`;
-    this.changed.add(name);
-    if (before === undefined && call.operation !== "claim") this.fail("nobody but the owner changes a slot", what);
+    const { operation, key } = call;
+    const what = `${name}'s ${operation} changed ${key}, which was ${this.#holder(before)}`;
+    this.book(key).changed.add(name);
+    if (before === undefined && operation !== "claim") this.fail("nobody but the owner changes a slot", what);
     if (before !== undefined && (before.owner === undefined || before.owner !== call.owner))
       this.fail("nobody but the owner changes a slot", what);
     const holder = this.#world.callerOf(before?.owner);
-    if (holder !== undefined && call.process !== holder.process && call.operation === "delete") {
-      holder.robbed = true;
-      holder.wasRobbed = true;
+    if (holder !== undefined && operation === "delete") {
+      this.book(key).freed.add(holder.name);
+      if (call.process !== holder.process) holder.robbed = holder.wasRobbed = true;
+      if (isSuccessOnItsWay(holder) && !isLock(key) && !holder.bare.includes(key))
+        this.fail("a success is never released", `${name} freed the slot after its work had succeeded`);
     }
-    if (
-      call.operation === "delete" &&
-      holder?.ending === "success" &&
-      holder.state === "running" &&
-      !holder.wasRobbed &&
-      holder.signal?.aborted !== true
-    )
-      this.fail("a success is never released", `${name} freed the slot after its work had succeeded`);
-    if (call.operation !== "complete" || after?.owner !== undefined || after === undefined) return;
-    const [first] = this.successes.filter(({ until }) => now < until);
+    if (operation !== "complete" || after?.owner !== undefined || after === undefined) return;
+    const first = this.book(key).liveSuccess(now);
     if (first !== undefined) this.fail("no second success within retention", `${name} records a success after one of ${first.run}`);
-    this.successes.push({ run: name, until: after.expiresAt });
+    this.book(key).successes.push({ run: name, until: after.expiresAt });
   }
 
   #onGranted(call: Call, name: string, answer: unknown, before: Slot | undefined, isChange: boolean): void {
-    const granted = answer === true || (typeof answer === "object" && answer !== null && "ok" in answer && answer.ok === true);
-    if (!granted) {
+    if (!isGrant(answer)) {
       if (isChange) this.fail("a stale write is refused", `${name}'s ${call.operation} was refused and changed the slot`);
       return;
     }
-    if (call.operation === "claim") this.granted.add(name);
+    if (call.operation === "claim") this.book(call.key).granted.add(name);
     else if (before?.owner === undefined || before.owner !== call.owner)
       this.fail("a stale write is refused", `${name}'s ${call.operation} was granted, and the slot was ${this.#holder(before)}`);
   }
 
+  /** An answer reaches its process. */
+  onHeard(call: Call, answer: Answer): void {
+    if (call.operation === "claim") this.#world.callerOf(call.owner)?.asked.heard(call, answer, this.#world.now);
+  }
+
+  /** Who pauses in the process of this call, since another holds its key. */
+  pausing({ process, key }: Call): readonly Caller[] {
+    return this.#world.callers.filter((caller) => caller.process === process && this.#isPausing(caller, key));
+  }
+
   /** An answer has reached its process, and what follows from it has happened. */
-  onDelivered(call: Call, answer: Answer): void {
-    if (call.operation !== "renew" || !("value" in answer) || answer.value !== false) return;
+  onDelivered(call: Call, answer: Answer, pausing: readonly Caller[]): void {
     const caller = this.#world.callerOf(call.owner);
     if (caller === undefined) return;
+    const value = "value" in answer ? answer.value : undefined;
+    if (call.operation === "claim") this.#onAsked(caller, call.key);
+    else if (isGrant(value)) this.#onFreed(caller, call, pausing);
+    if (call.operation !== "renew" || value !== false) return;
     const isLate = this.#world.now - call.sentAt >= STORE_TIMEOUT_MS; // nobody waits for it any more
     if (caller.atWork && !isLate) this.fail("a refused renewal stops the run", `${caller.name} works on after its renewal was refused`);
     if (!isLate) caller.robbed = false; // from now on it knows
   }
 
+  #onAsked(caller: Caller, key: string): void {
+    const { outer } = caller;
+    if (outer === undefined || !this.#isPausing(caller, key) || outer.bare.includes(key)) return;
+    if (caller.asked.refusal(key)?.by === outer.runId)
+      this.fail("nobody waits for a run around it", `${caller.name} waits for ${key}, which ${outer.name} holds`);
+  }
+
+  /** The key is another's now to take: whoever freed it in time tells those who wait in its process. */
+  #onFreed(caller: Caller, call: Call, pausing: readonly Caller[]): void {
+    const { operation, key } = call;
+    const ends = operation === "complete" || (operation === "delete" && caller.attempts > 0 && !caller.bare.includes(key));
+    if (!ends || call.sentAt < this.#world.now || pausing.length === 0) return;
+    const still = pausing.filter((other) => this.#isPausing(other, key)).map(({ name }) => name);
+    if (operation === "complete" ? still.length > 0 : still.length === pausing.length)
+      this.fail("a freed key wakes who waits for it", `${caller.name} has freed ${key}, and ${still.join(" and ")} sleeps on`);
+  }
+
   /** After every step: what must be so in any state. */
   onStep(): void {
-    const { callers, slot } = this.#world;
-    const atWork = callers.filter((caller) => this.#isAnswerable(caller));
-    for (const caller of atWork) {
-      if (slot?.owner !== caller.runId)
-        this.fail("a run at work holds the slot", `${caller.name} is at work, and the slot is ${this.#holder(slot)}`);
+    const { callers } = this.#world;
+    const holders = new Map<string, string>();
+    for (const caller of callers) {
+      const { name, outer, process } = caller;
+      if (outer?.signal?.aborted === true && caller.atWork && process.awake)
+        this.fail("a run ends those inside it", `${name} works on inside ${outer.name}, which was told to stop`);
+      if (!this.#isAnswerable(caller)) continue;
+      for (const key of caller.keys) {
+        if (caller.bare.includes(key)) continue;
+        const slot = this.#world.slotAt(key);
+        const other = holders.get(key);
+        if (slot?.owner !== caller.runId)
+          this.fail("a run at work holds the slot", `${name} is at work, and ${key} is ${this.#holder(slot)}`);
+        if (other !== undefined) this.fail("at most one run is at work", `${other} and ${name}, both with ${key}`);
+        holders.set(key, name);
+      }
     }
-    if (atWork.length > 1) this.fail("at most one run is at work", atWork.map(({ name }) => name).join(" and "));
+  }
+
+  #isPausing({ state, attempts, asked, name }: Caller, key: string): boolean {
+    const isAsking = this.#world.calls.some(({ owner }) => this.#world.callerOf(owner)?.name === name);
+    return state === "running" && attempts === 0 && !isAsking && asked.refusal(key)?.inTime === true;
+  }
+
+  #mayBeBare({ task }: Caller, key: string): boolean {
+    const protection = this.#world.scenario.tasks[task];
+    return (isLock(key) ? protection?.lock : protection?.idempotency)?.onStoreError === "run";
   }
 
   /** A run whose process stands still, or has yet to hear its timers, cannot know of a loss; nor one that was freed in its own name. */
@@ -173,6 +216,11 @@ export class Ledger {
     if (slot === undefined) return "free";
     return slot.owner === undefined ? "completed" : `held by ${this.#world.callerOf(slot.owner)?.name ?? slot.owner}`;
   }
+}
+
+/** Has its work ended well, so that only the record of it is missing? */
+function isSuccessOnItsWay({ ending, state, wasRobbed, signal }: Caller): boolean {
+  return ending === "success" && state === "running" && !wasRobbed && signal?.aborted !== true;
 }
 
 function isSame(a: Slot | undefined, b: Slot | undefined): boolean {

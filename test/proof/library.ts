@@ -1,9 +1,8 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join, posix } from "node:path";
 import { pathToFileURL } from "node:url";
+import { build, type Plugin } from "esbuild";
 import type * as api from "taskwright";
-import ts from "typescript-6"; // TypeScript 7 has no programming interface yet
-import type * as configuration from "../../src/task/configuration.js";
 import { readSources } from "../support/module-graph.js";
 
 /** One exact replacement in one source file. */
@@ -28,37 +27,53 @@ export interface Library {
 const SEAMS: readonly Change[] = [
   { file: "support/random.ts", find: "= Math.random;", replace: "= () => 0.5;" },
   { file: "claims/waiting.ts", find: "const FIRST_PAUSE_MS = 20;", replace: "const FIRST_PAUSE_MS = 1_000;" },
+  { file: "policies/lock-layer.ts", find: "const LONGEST_PAUSE_MS = 250;", replace: "const LONGEST_PAUSE_MS = 1_000;" },
   { file: "claims/shutdown.ts", find: "const held = new Bag", replace: "export const held = new Bag" },
   { file: "claims/waiting.ts", find: "const waiters = new Map", replace: "export const waiters = new Map" },
 ];
 
-/** What a run needs: not the queues, not the stores of other processes, not what is for tests. */
-const sources = new Map([...readSources("src")].filter(([path]) => !/^(bullmq|queue|redis|stores\/redis|testing|adapters)\//.test(path)));
-const compiled = new Map<string, string>();
+/** What is taken from a copy. */
+const ENTRY = `
+  export * as api from "./index.js";
+  export { configuration } from "./task/configuration.js";
+  export { held } from "./claims/shutdown.js";
+  export { waiters } from "./claims/waiting.js";
+`;
+interface Copy {
+  readonly api: typeof api;
+  readonly configuration: api.Configuration;
+  readonly held: { clear(): void };
+  readonly waiters: Map<string, unknown>;
+}
 
-/** Loads one more copy of the sources, with these changes. */
-export async function loadLibrary(changes: readonly Change[] = []): Promise<Library> {
+const sources = readSources("src");
+
+/** Loads copies of the sources with these changes, each with module state of its own. */
+export async function loadLibraries(count: number, changes: readonly Change[] = []): Promise<readonly Library[]> {
+  const code = await bundle(changed(sources, [...SEAMS, ...changes]));
   // Below `node_modules` the copy finds what the library imports, and the test runner lets it be.
   mkdirSync("node_modules/.cache", { recursive: true });
   const root = mkdtempSync("node_modules/.cache/proof-");
-  for (const [path, text] of changed(sources, [...SEAMS, ...changes])) {
-    const target = join(root, path.replace(/\.ts$/, ".js"));
-    mkdirSync(dirname(target), { recursive: true });
-    writeFileSync(target, compile(text));
-  }
-  const load = async <T>(path: string): Promise<T> => (await import(/* @vite-ignore */ pathToFileURL(join(root, path)).href)) as T; // what stands at that path
-  const index = await load<typeof api>("index.js");
-  const configured = await load<typeof configuration>("task/configuration.js");
-  const shutdown = await load<{ readonly held: { clear(): void } }>("claims/shutdown.js");
-  const waiting = await load<{ readonly waiters: Map<string, unknown> }>("claims/waiting.js");
+  const path = join(root, "library.js");
+  writeFileSync(path, code);
+  const numbers = Array.from({ length: count }, (_, at) => at);
+  const copies = await Promise.all(numbers.map((at) => load(`${pathToFileURL(path).href}?copy=${at}`)));
   rmSync(root, { recursive: true }); // all of it is loaded
+  return copies.map(libraryOf);
+}
+
+async function load(address: string): Promise<Copy> {
+  return (await import(/* @vite-ignore */ address)) as Copy; // what the entry exports
+}
+
+function libraryOf(copy: Copy): Library {
   return {
-    api: index,
-    configuration: () => configured.configuration,
+    api: copy.api,
+    configuration: () => copy.configuration, // looked up each time: a reset makes another
     forget: () => {
-      shutdown.held.clear();
-      waiting.waiters.clear();
-      index.resume();
+      copy.held.clear();
+      copy.waiters.clear();
+      copy.api.resume();
     },
   };
 }
@@ -75,12 +90,31 @@ function changed(files: ReadonlyMap<string, string>, changes: readonly Change[])
   return result;
 }
 
-function compile(text: string): string {
-  let code = compiled.get(text);
-  if (code === undefined) {
-    const compilerOptions = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022, verbatimModuleSyntax: true };
-    code = ts.transpileModule(text, { compilerOptions }).outputText;
-    compiled.set(text, code);
-  }
-  return code;
+/** Puts all that the entry needs into one module. */
+async function bundle(files: ReadonlyMap<string, string>): Promise<string> {
+  const { outputFiles } = await build({
+    stdin: { contents: ENTRY, resolveDir: "." },
+    bundle: true,
+    write: false,
+    format: "esm",
+    platform: "node",
+    target: "es2022",
+    tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: true } },
+    plugins: [fromMemory(files)],
+  });
+  return outputFiles[0]?.text ?? "";
+}
+
+function fromMemory(files: ReadonlyMap<string, string>): Plugin {
+  return {
+    name: "from memory",
+    setup({ onResolve, onLoad }) {
+      onResolve({ filter: /^\./ }, ({ path, importer }) => {
+        const target = posix.join(posix.dirname(importer === "<stdin>" ? "index" : importer), path);
+        return { path: target.replace(/\.js$/, ".ts"), namespace: "source" };
+      });
+      onResolve({ filter: /^[^.]/ }, ({ path }) => ({ path, external: true }));
+      onLoad({ filter: /.*/, namespace: "source" }, ({ path }) => ({ contents: files.get(path) ?? "", loader: "ts" }));
+    },
+  };
 }

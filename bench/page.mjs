@@ -1,0 +1,90 @@
+/**
+ * Writes what was measured into `docs/speed.md`, between the marks that stand there, and draws `docs/speed.svg`:
+ *
+ *     npm run --silent bench -- --json > tmp/speed.json && node bench/page.mjs tmp/speed.json
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { BUDGETS } from "./budgets.mjs";
+import { ALONE } from "./names.mjs";
+import { draw } from "./plot.mjs";
+import { amount, peerCell, times } from "./table.mjs";
+
+const PAGE = new URL("../docs/speed.md", import.meta.url);
+const PLOT = new URL("../docs/speed.svg", import.meta.url);
+
+/** Where a row belongs: the first whose pattern its name has. */
+const GROUPS = [
+  ["The queue", /BullMQ|enqueue/],
+  ["As there is more of it", /^growth|^a million/],
+  ["Once in a process", /^start-up/],
+  ["Claims on Redis", /Redis/],
+  ["Claims in memory", /in memory|Map claim/],
+  ["Runs without a claim", /./],
+];
+const ORDER = ["Runs without a claim", "Claims in memory", "Claims on Redis", "The queue", "As there is more of it", "Once in a process"];
+
+const [from = "tmp/speed.json"] = process.argv.slice(2);
+const measured = JSON.parse(readFileSync(from, "utf8"));
+const parts = { machine: machine(measured), budgets: budgets(measured.rows), figures: figures(measured.rows) };
+writeFileSync(PAGE, Object.entries(parts).reduce(written, readFileSync(PAGE, "utf8")));
+writeFileSync(PLOT, draw(measured.rows));
+
+/** The page with the part between its two marks put in place of what was there. */
+function written(page, [name, text]) {
+  const [begin, end] = [`<!-- ${name} -->`, `<!-- end of ${name} -->`];
+  const [before, rest] = page.split(begin);
+  const after = rest?.split(end)[1];
+  if (after === undefined) throw new Error(`docs/speed.md has no place for ${name}: ${begin} and ${end}.`);
+  return `${before}${begin}\n${text}\n${end}${after}`;
+}
+
+function machine({ machine: { node, processor, cores, redis, load }, clock, rounds }) {
+  const time = clock === "wall" ? "" : ", in processor time";
+  return `Node ${node}, ${processor}, ${cores} cores, Redis ${redis} on the same machine, load ${load.toFixed(1)} at the start; medians of ${rounds} rounds${time}.`;
+}
+
+function budgets(rows) {
+  return table(
+    ["work", "must reach", "reached", ""],
+    BUDGETS.map(({ work, must, row, reached }) => {
+      const { text, met } = reached(rowNamed(rows, row));
+      return [work, must, text, met ? "met" : "**not met**"];
+    }),
+  );
+}
+
+function figures(rows) {
+  const shown = rows.filter(({ name }) => !name.endsWith(ALONE));
+  const groupOf = ({ name }) => GROUPS.find(([, pattern]) => pattern.test(name))[0];
+  return ORDER.map((group) => `### ${group}\n\n${figureTable(shown.filter((row) => groupOf(row) === group))}`).join("\n\n");
+}
+
+const COLUMNS = [
+  ["median", ({ figure, unit }) => amount(figure.median, unit)],
+  ["quartiles", ({ figure, unit }) => `${amount(figure.low, unit)} – ${amount(figure.high, unit)}`],
+  ["over the floor", ({ over, unit }) => over && amount(over.median, unit)],
+  ["times the floor", ({ ratio }) => ratio && times(ratio.median)],
+  ["faster than the fastest peer", ({ peers }) => peerCell(peers)],
+  ["each alone", ({ peersAlone }) => peerCell(peersAlone)],
+  ["bytes", ({ bytes }) => bytes && String(Math.round(bytes))],
+];
+
+/** Without the columns in which nothing stands. */
+function figureTable(rows) {
+  const columns = COLUMNS.filter(([, cell]) => rows.some(cell));
+  return table(
+    ["", ...columns.map(([name]) => name)],
+    rows.map((row) => [row.name, ...columns.map(([, cell]) => cell(row) || "")]),
+  );
+}
+
+function rowNamed(rows, name) {
+  const row = rows.find((each) => each.name === name);
+  if (row === undefined) throw new Error(`There is no row "${name}". Was everything measured?`);
+  return row;
+}
+
+function table(head, rows) {
+  const line = (cells) => `| ${cells.join(" | ")} |`;
+  return [line(head), `|${head.map((_, at) => (at === 0 ? "---" : "---:")).join("|")}|`, ...rows.map(line)].join("\n");
+}

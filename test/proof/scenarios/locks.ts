@@ -1,0 +1,87 @@
+import type { Scenario } from "../scenario.js";
+import { ALL, ANY_END, CALLS, LEASE, LOCK, OPTIONS, PATIENT_LOCK, PLAIN, WAITING } from "./parts.js";
+
+/** Runs that take a lock, or a lock and a slot. */
+export const locks: readonly Scenario[] = [
+  {
+    name: "a lock, and nobody waits",
+    tasks: { Charge: { lock: LOCK } },
+    callers: [ANY_END, PLAIN],
+    faults: ALL,
+    quick: { depth: 7, faults: 1 },
+    long: { depth: 8, faults: 2 },
+  },
+  {
+    name: "a lock, and the other waits",
+    tasks: { Charge: { lock: PATIENT_LOCK } },
+    callers: [PLAIN, PLAIN],
+    faults: ALL,
+    quick: { depth: 8, faults: 1 },
+    long: { depth: 9, faults: 2 },
+  },
+  {
+    name: "a lock whose wait is shorter than its life",
+    tasks: { Charge: { lock: { ...LOCK, wait: 2 } } },
+    callers: [PLAIN, PLAIN],
+    faults: ["crash", "lost", "fail-before"],
+    quick: { depth: 10, faults: 1 },
+    long: { depth: 12, faults: 2 },
+  },
+  {
+    name: "a crash under the lock, and a takeover once its life is over",
+    tasks: { Charge: { lock: PATIENT_LOCK } },
+    callers: [ANY_END, PLAIN],
+    faults: ["crash"],
+    quick: { depth: 10, faults: 1 },
+    long: { depth: 13, faults: 2 },
+  },
+  {
+    name: "an event loop that stands still for longer than a lock lives",
+    tasks: { Charge: { lock: PATIENT_LOCK } },
+    callers: [PLAIN, PLAIN],
+    faults: ["block"],
+    quick: { depth: 10, faults: 1 },
+    long: { depth: 11, faults: 2 },
+  },
+  {
+    name: "answers about a lock that are lost or late",
+    tasks: { Charge: { lock: PATIENT_LOCK } },
+    callers: [PLAIN, PLAIN],
+    faults: ["fail-after", "lost", "slow", "late"],
+    quick: { depth: 8, faults: 1 },
+    long: { depth: 9, faults: 2 },
+  },
+  {
+    name: "renewals of a lock that fail, and work that listens to its signal",
+    tasks: { Charge: { lock: LOCK } },
+    callers: [{ listens: true }, PLAIN],
+    faults: ["fail-before", "lost"],
+    quick: { depth: 9, faults: 2 },
+    long: { depth: 11, faults: 3 },
+  },
+  {
+    name: "three callers of a lock in one process, and its shutdown",
+    tasks: { Charge: { lock: PATIENT_LOCK } },
+    callers: [{ process: 0 }, { process: 0 }, { process: 0 }],
+    shutdown: 0,
+    faults: CALLS,
+    quick: { depth: 6, faults: 0 },
+    long: { depth: 7, faults: 1 },
+  },
+  {
+    name: "a lock around a claim",
+    tasks: { Charge: { lock: PATIENT_LOCK, idempotency: OPTIONS } },
+    callers: [PLAIN, PLAIN],
+    faults: ALL,
+    quick: { depth: 7, faults: 1 },
+    long: { depth: 8, faults: 2 },
+  },
+  {
+    name: "a lock that is lost around a claim",
+    tasks: { Charge: { lock: { ...LOCK, maxHold: LEASE }, idempotency: WAITING } },
+    callers: [ANY_END, PLAIN],
+    faults: ["slow", "block"],
+    quick: { depth: 8, faults: 1 },
+    long: { depth: 9, faults: 2 },
+  },
+];
