@@ -54,6 +54,7 @@ export { StoreKey, type KeyPart, type Segment } from "./claims/key.js";
 export { literal, type FieldsDecorator, type Literal, type Resolver, type ResolverFunction } from "./claims/resolver.js";
 export type { Claim } from "./task/run.js";
 export { MemoryStore, type MemoryStoreOptions } from "./stores/memory.js";
+export type { Awaitable } from "./support/and-then.js";
 export type { Count, EntriesOptions, EntryPage, SetOptions, SetResult, Store, StoreEntry } from "./stores/store.js";
 export type { Listener, Telemetry } from "./telemetry/emitter.js";
 export type { EventName, EventPayloads, TelemetryEvent } from "./telemetry/events.js";

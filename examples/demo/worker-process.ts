@@ -58,11 +58,13 @@ export class WorkerProcess {
   async #answer({ id, method, args }: Question): Promise<void> {
     const { store, provider } = this.#around;
     const asked = method === "charge" ? provider.charge.bind(provider) : store[method].bind(store);
-    const call = asked as (...given: readonly unknown[]) => Promise<unknown>; // `ask` has checked what it is given
-    const answer: Answer = await call(...args).then(
-      (value) => ({ id, value }),
-      (error: unknown) => ({ id, error: String(error) }),
-    );
+    const call = asked as (...given: readonly unknown[]) => unknown; // `ask` has checked what it is given
+    let answer: Answer;
+    try {
+      answer = { id, value: await call(...args) };
+    } catch (error) {
+      answer = { id, error: String(error) };
+    }
     if (this.#child.connected) this.#child.send(answer);
   }
 }

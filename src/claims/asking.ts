@@ -1,5 +1,6 @@
 import { StoreTimeoutError } from "../errors.js";
 import { untilCancelled } from "../support/abort.js";
+import { settle, type Awaitable } from "../support/and-then.js";
 import { sleep } from "../support/sleep.js";
 import { toError } from "../support/thrown.js";
 import { withinTime } from "../support/time-limit.js";
@@ -8,21 +9,13 @@ import type { Hold, Run } from "../task/run.js";
 import { safeMs, type Lease } from "./lease.js";
 import { storeOf, storeTimeoutMs } from "./store-of.js";
 
-export interface AskingOptions {
-  readonly key: string;
-  readonly value: string;
-  readonly leaseMs: number;
-  /** Called for each call of the store that failed. */
-  readonly onError: (error: Error) => void;
-}
-
 export interface Granted {
   readonly ok: true;
   readonly fence: number;
   /** The clock's time right before the call that was granted: from then on the lease counts. */
   readonly claimedAt: number;
 }
-export type Refused = Extract<SetResult, { ok: false }>;
+export type Asked = Granted | Extract<SetResult, { ok: false }> | { readonly error: Error };
 
 /** How often a call of the store is made again when it failed, and how long to wait before that, in milliseconds. */
 const REPEATS = 1;
@@ -33,65 +26,106 @@ const SEEN_LATE = "The claim was granted, but the process was held up for so lon
  * How one run asks for one key, as often as it needs to: a run that waits asks many times. The run is the owner, by its id. Whatever
  * is granted too late for anybody to hear of it is given back.
  */
-export class Asking implements Hold {
+export abstract class Asking implements Hold {
   /** Is the key held? Set by a grant; whoever ends the hold takes it back. */
   held = false;
   /** What was granted, while it is kept. */
   lease: Lease | undefined;
+  readonly run: Run;
   readonly store: Store;
-  readonly #run: Run;
-  readonly #options: AskingOptions;
+  readonly key: string;
+  readonly #value: string;
+  readonly #leaseMs: number;
   readonly #limitMs: number;
   /** Is a call awaited that may be granted? */
   #asking = false;
   /** Was one granted that was no longer awaited? While another is, that may be its echo; if the other is refused, it holds the key for nobody. */
   #stray = false;
+  #since: number | undefined;
+  /** Of the calls of one question. */
+  #failures = 0;
 
-  constructor(run: Run, options: AskingOptions) {
-    this.#run = run;
-    this.#options = options;
+  /** @param value What stands under the key while it is held. */
+  constructor(run: Run, key: string, value: string, leaseMs: number) {
+    this.run = run;
     this.store = storeOf(run.plan);
+    this.key = key;
+    this.#value = value;
+    this.#leaseMs = leaseMs;
+    this.#limitMs = Math.min(storeTimeoutMs(), safeMs(leaseMs)); // a claim longer under way than its own lease would be worth nothing
     (run.holds ??= []).push(this);
-    this.#limitMs = Math.min(storeTimeoutMs(), safeMs(options.leaseMs)); // a claim longer under way than its own lease would be worth nothing
   }
 
-  get key(): string {
-    return this.#options.key;
+  /** When it first asked, by the clock's `now`. */
+  get since(): number {
+    return this.#since ?? this.run.clock.now();
   }
+
+  /** Tells of a call of the store that failed. */
+  protected abstract tellStoreError(error: Error): void;
 
   check(): void {
     this.lease?.check();
   }
 
   /** Asks once. A call that failed may have taken effect: it is made again as the same owner, who is then granted what he holds. */
-  async ask(): Promise<Granted | Refused | { readonly error: Error }> {
-    const { clock, scope } = this.#run;
+  ask(): Awaitable<Asked> {
+    this.#failures = 0;
+    return this.#try();
+  }
+
+  #try(): Awaitable<Asked> {
     this.#asking = true;
-    for (let failures = 0; ;) {
-      const claimedAt = clock.now();
-      try {
-        const call = withinTime(clock, this.#limitMs, () => this.#claim(), this.#clearUp);
-        const answer = scope.cancellable ? await untilCancelled(scope, call) : await call;
-        if (answer === "cancelled") return this.#leave(call, scope.reason);
-        // Where the event loop stood still, the answer can be read before the alarm rings that was due: late it is all the same.
-        if (answer.ok && clock.now() - claimedAt >= this.#limitMs) throw new StoreTimeoutError(SEEN_LATE);
-        this.#asking = false;
-        if (!answer.ok) return answer;
-        this.held = true;
-        return { ok: true, fence: answer.fence, claimedAt };
-      } catch (thrown) {
-        const error = toError(thrown);
-        this.#options.onError(error);
-        failures += 1;
-        this.#asking = failures <= REPEATS && !scope.aborted;
-        if (!this.#asking) return { error };
-        await sleep(clock, PAUSE_MS, scope);
-        if (scope.cancelled) {
-          this.#asking = false;
-          return { error };
-        }
-      }
+    const claimedAt = this.run.clock.now();
+    this.#since ??= claimedAt;
+    return settle(
+      () => this.#call(),
+      (answer) => this.#heard(answer, claimedAt),
+      (thrown) => this.#failed(thrown),
+    );
+  }
+
+  #call(): Awaitable<SetResult | "cancelled"> {
+    const { clock, scope } = this.run;
+    const call = withinTime(clock, this.#limitMs, () => this.#claim(), this.#clearUp);
+    if (!(call instanceof Promise) || !scope.cancellable) return call;
+    return untilCancelled(scope, call).then((answer) => {
+      if (answer !== "cancelled") return answer;
+      this.#asking = false; // the run is called off, and does not wait for the answer that is still to come
+      call.then(this.#clearUp, () => undefined);
+      return answer;
+    });
+  }
+
+  #heard(answer: SetResult | "cancelled", claimedAt: number): Awaitable<Asked> {
+    const { clock, scope } = this.run;
+    try {
+      if (answer === "cancelled") return { error: toError(scope.reason) };
+      // Where the event loop stood still, the answer can be read before the alarm rings that was due: late it is all the same.
+      if (answer.ok && clock.now() - claimedAt >= this.#limitMs) throw new StoreTimeoutError(SEEN_LATE);
+      this.#asking = false;
+      if (!answer.ok) return answer;
+      this.held = true;
+      return { ok: true, fence: answer.fence, claimedAt };
+    } catch (thrown) {
+      return this.#failed(thrown);
     }
+  }
+
+  #failed(thrown: unknown): Awaitable<Asked> {
+    const error = toError(thrown);
+    this.tellStoreError(error);
+    this.#failures += 1;
+    this.#asking = this.#failures <= REPEATS && !this.run.scope.aborted;
+    return this.#asking ? this.#repeat(error) : { error };
+  }
+
+  async #repeat(error: Error): Promise<Asked> {
+    const { clock, scope } = this.run;
+    await sleep(clock, PAUSE_MS, scope);
+    if (!scope.cancelled) return this.#try();
+    this.#asking = false;
+    return { error };
   }
 
   /** Nobody will ask again, and nothing is held: what a late call may have been granted is given back. */
@@ -102,19 +136,16 @@ export class Asking implements Hold {
   /** In the background, and as the owner: nobody else's claim can be hit, and nobody waits for it. If it fails, the lease ends by itself. */
   giveBack(): void {
     this.held = false;
-    withinTime(this.#run.clock, storeTimeoutMs(), () => this.store.delete(this.key, { owner: this.#run.runId })).catch(() => undefined);
+    const { clock, runId } = this.run;
+    void settle(
+      () => withinTime(clock, storeTimeoutMs(), () => this.store.delete(this.key, { owner: runId })),
+      () => undefined,
+      () => undefined,
+    );
   }
 
-  /** The run is called off, and does not wait for the answer that is still to come. */
-  #leave(call: Promise<SetResult>, reason: unknown): { readonly error: Error } {
-    this.#asking = false;
-    call.then(this.#clearUp, () => undefined);
-    return { error: toError(reason) };
-  }
-
-  #claim(): Promise<SetResult> {
-    const { key, value, leaseMs } = this.#options;
-    return this.store.set(key, value, { ttlMs: leaseMs, nx: true, owner: this.#run.runId });
+  #claim(): Awaitable<SetResult> {
+    return this.store.set(this.key, this.#value, { ttlMs: this.#leaseMs, nx: true, owner: this.run.runId });
   }
 
   /**

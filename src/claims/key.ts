@@ -12,12 +12,14 @@ export const StoreKey: {
   compose(namespace: string, taskName: string, segment: string): string;
 } = {
   compose(namespace, taskName, segment) {
-    for (const [part, text] of Object.entries({ namespace, taskName, segment })) {
-      if (typeof text !== "string" || text === "") throw new DefinitionError(`A store key needs its ${part}, got ${describe(text)}.`);
-    }
-    return `${namespace}:${taskName}:${segment}`;
+    return `${given("namespace", namespace)}:${given("taskName", taskName)}:${given("segment", segment)}`;
   },
 };
+
+function given(part: string, text: unknown): string {
+  if (typeof text === "string" && text !== "") return text;
+  throw new DefinitionError(`A store key needs its ${part}, got ${describe(text)}.`);
+}
 
 /**
  * A segment as the text that goes into the key; undefined when it is blank. A single part stays as it is. Of several parts,

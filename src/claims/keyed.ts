@@ -1,3 +1,4 @@
+import { andThen, settle, type Awaitable } from "../support/and-then.js";
 import { isDefinitionError, MissingKeyError } from "../errors.js";
 import { passes, type Gates } from "../task/gates.js";
 import type { FailedOutcome, Outcome } from "../task/outcome.js";
@@ -19,29 +20,33 @@ export type Keyed = { readonly key: string } | { readonly bypass: "gate" | "miss
  * Gates, then the resolver, then the key. `given` is a key that the caller brings: it replaces what the resolver would give.
  * Throws what people's functions throw.
  */
-export async function keyOf(run: Run, rule: KeyRule, name: string, given?: string): Promise<Keyed> {
+export function keyOf(run: Run, rule: KeyRule, name: string, given?: string): Awaitable<Keyed> {
   if (!passes(rule, run.task)) return { bypass: "gate" };
-  const segment = given === undefined ? await resolved(run, rule) : segmentText(given);
-  if (segment !== undefined) return { key: StoreKey.compose(rule.namespace, name, segment) };
-  return rule.onMissingKey === "fail" ? { outcome: missingKey(run) } : { bypass: "missing_key" };
+  return andThen(given === undefined ? resolved(run, rule) : segmentText(given), (segment) => keyed(run, rule, name, segment));
+}
+
+function keyed(run: Run, { namespace, onMissingKey }: KeyRule, name: string, segment: string | undefined): Keyed {
+  if (segment !== undefined) return { key: StoreKey.compose(namespace, name, segment) };
+  return onMissingKey === "fail" ? { outcome: missingKey(run) } : { bypass: "missing_key" };
 }
 
 /**
  * What people's functions gave, or the outcome that it comes to: a halt in a gate or a resolver decides, also when it was swallowed
  * there. What they throw is an ordinary failure, with nothing claimed.
  */
-export async function orOutcome<T extends object>(run: Run, ask: () => Promise<T>): Promise<T | { readonly outcome: Outcome }> {
-  try {
-    const answer = await ask();
-    return run.halt === undefined ? answer : { outcome: run.halt };
-  } catch (thrown) {
-    const outcome = outcomeOfThrown(run, thrown);
-    // A key that cannot be made today cannot be made tomorrow.
-    return { outcome: outcome.status === "failed" && isDefinitionError(outcome.error) ? { ...outcome, retryable: false } : outcome };
-  }
+export function orOutcome<T extends object>(run: Run, ask: () => Awaitable<T>): Awaitable<T | { readonly outcome: Outcome }> {
+  return settle<T, T | { readonly outcome: Outcome }>(
+    ask,
+    (answer) => (run.halt === undefined ? answer : { outcome: run.halt }),
+    (thrown) => {
+      const outcome = outcomeOfThrown(run, thrown);
+      // A key that cannot be made today cannot be made tomorrow.
+      return { outcome: outcome.status === "failed" && isDefinitionError(outcome.error) ? { ...outcome, retryable: false } : outcome };
+    },
+  );
 }
 
-function resolved(run: Run, { resolver }: KeyRule): string | undefined | Promise<string | undefined> {
+function resolved(run: Run, { resolver }: KeyRule): Awaitable<string | undefined> {
   return resolver === undefined ? undefined : resolveSegment(resolver, run);
 }
 

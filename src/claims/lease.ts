@@ -1,5 +1,6 @@
 import { LeaseLostError } from "../errors.js";
 import { Alarm, alarmsOf } from "../support/alarms.js";
+import { andThen, isThenable, type Awaitable } from "../support/and-then.js";
 import type { Clock } from "../support/clock.js";
 import { withinTime } from "../support/time-limit.js";
 import type { SetResult, Store } from "../stores/store.js";
@@ -34,9 +35,8 @@ export interface LeaseOptions {
  *     holder   |- sends claim ----- lease -----| must assume it is lost
  *     store        |- grants --------- lease ------| others may claim
  */
-export class Lease {
+export class Lease extends Alarm {
   readonly #options: LeaseOptions;
-  readonly #alarm: Alarm;
   #heldUntil: number;
   #renewAt: number;
   readonly #maxHoldAt: number;
@@ -47,12 +47,13 @@ export class Lease {
 
   /** `claimedAt` is the clock's time right before the call that granted the claim. */
   constructor(options: LeaseOptions, claimedAt: number) {
+    super(claimedAt);
     this.#options = options;
     this.#heldUntil = claimedAt + safeMs(options.leaseMs);
     this.#renewAt = claimedAt + options.leaseMs / 3;
     this.#maxHoldAt = claimedAt + options.maxHoldMs;
-    this.#alarm = new LeaseAlarm(this.#nextDue(), () => this.#ring());
-    alarmsOf(options.clock).set(this.#alarm);
+    this.dueAt = this.#nextDue();
+    alarmsOf(options.clock).set(this);
   }
 
   get key(): string {
@@ -72,6 +73,11 @@ export class Lease {
     return this.#lost !== undefined;
   }
 
+  /** Until when the holder counts on the lease, by its own clock. */
+  get heldUntil(): number {
+    return this.#heldUntil;
+  }
+
   /** What is left of the lease by the holder's own clock, in milliseconds. */
   get remainingMs(): number {
     return this.#heldUntil - this.#options.clock.now();
@@ -88,15 +94,19 @@ export class Lease {
   /** No renewals any more; the claim lives on until its lease ends. */
   stopRenewing(): void {
     this.#ended = true;
-    alarmsOf(this.#options.clock).off(this.#alarm);
+    alarmsOf(this.#options.clock).off(this);
   }
 
   /** One write to the key as its owner, which also ends the ownership. Rejects when the store does. */
-  async write(value: string, ttlMs: number): Promise<SetResult> {
+  write(value: string, ttlMs: number): Awaitable<SetResult> {
     const { store, key, owner } = this.#options;
-    const answer = await this.#call(() => store.set(key, value, { ttlMs, xx: true, owner }));
-    if (answer.ok) wakeAll(key);
-    return answer;
+    return andThen(
+      this.#call(() => store.set(key, value, { ttlMs, xx: true, owner })),
+      (answer) => {
+        if (answer.ok) wakeAll(key);
+        return answer;
+      },
+    );
   }
 
   /**
@@ -129,17 +139,20 @@ export class Lease {
   }
 
   /** No call outlasts the lease while there is one; what is tried after it is a last try. */
-  #call<T>(call: () => Promise<T>): Promise<T> {
+  #call<T>(call: () => Awaitable<T>): Awaitable<T> {
+    const answer = call();
+    if (!isThenable(answer)) return answer;
     const { clock, storeTimeoutMs } = this.#options;
     const left = this.remainingMs;
-    return withinTime(clock, left > 0 ? Math.min(storeTimeoutMs, left) : storeTimeoutMs, call);
+    return withinTime(clock, left > 0 ? Math.min(storeTimeoutMs, left) : storeTimeoutMs, () => answer);
   }
 
   #nextDue(): number {
     return this.#renewing ? this.#heldUntil : Math.min(this.#renewAt, this.#heldUntil);
   }
 
-  #ring(): void {
+  /** @internal */
+  ring(): void {
     const now = this.#options.clock.now();
     this.check();
     if (this.#ended) return;
@@ -149,8 +162,8 @@ export class Lease {
 
   #rearm(): void {
     if (this.#ended) return;
-    this.#alarm.dueAt = this.#nextDue();
-    alarmsOf(this.#options.clock).set(this.#alarm);
+    this.dueAt = this.#nextDue();
+    alarmsOf(this.#options.clock).set(this);
   }
 
   #refused(): void {
@@ -191,19 +204,6 @@ export class Lease {
 /** What of a lease its holder counts on: all but a hundredth and two milliseconds, the usual allowance for the drift of clocks. */
 export function safeMs(leaseMs: number): number {
   return Math.max(1, leaseMs - Math.ceil(leaseMs / 100) - 2);
-}
-
-class LeaseAlarm extends Alarm {
-  readonly #onRing: () => void;
-
-  constructor(dueAt: number, onRing: () => void) {
-    super(dueAt);
-    this.#onRing = onRing;
-  }
-
-  ring(): void {
-    this.#onRing();
-  }
 }
 
 const LOSSES: Readonly<Record<LossReason, string>> = {

@@ -1,5 +1,5 @@
 import { DefinitionError } from "../errors.js";
-import { isThenable } from "../support/and-then.js";
+import { isThenable, type Awaitable } from "../support/and-then.js";
 import { describe } from "../support/check.js";
 import { isPlain } from "../support/freeze.js";
 import type { AnyContract } from "../task/contract-feature.js";
@@ -60,7 +60,7 @@ function parse(owner: string, given: unknown): Resolver {
 }
 
 /** The segment's text, or undefined when it is blank. Throws what the resolver throws. */
-export function resolveSegment(resolver: Resolver, run: Run): string | undefined | Promise<string | undefined> {
+export function resolveSegment(resolver: Resolver, run: Run): Awaitable<string | undefined> {
   switch (resolver.kind) {
     case "field":
       return segmentText(fieldOf(run, resolver.field));

@@ -1,32 +1,95 @@
-import { DefinitionError, ShutdownError } from "../errors.js";
+import { DefinitionError, ShutdownError, type LeaseLostError } from "../errors.js";
 import { AbortScope } from "../support/abort.js";
+import { Bag, type InBag } from "../support/bag.js";
+import { settle, type Awaitable } from "../support/and-then.js";
+import type { Clock } from "../support/clock.js";
 import { toMs, type Duration } from "../support/duration.js";
 import { sleep } from "../support/sleep.js";
+import { toError } from "../support/thrown.js";
+import type { Store } from "../stores/store.js";
+import { insideRun } from "../task/chain.js";
 import { configuration } from "../task/configuration.js";
 import type { Run } from "../task/run.js";
-import type { Asking } from "./asking.js";
-import type { Lease } from "./lease.js";
+import type { Asking, Granted } from "./asking.js";
+import { Lease, type LeaseOptions, type LossReason } from "./lease.js";
 import { storeTimeoutMs } from "./store-of.js";
 
-/** A key that is held in this process: a slot, or a lock. */
-export abstract class HeldKey {
+/** How long a key is held. */
+export interface HoldTimes {
+  readonly leaseMs: number;
+  readonly maxHoldMs: number;
+}
+
+/**
+ * A key that is held in this process: a slot, or a lock. It keeps what was granted: renews it, and aborts the run's signal when it is
+ * lost. Of that the timer tells that all leases share, so what listeners start is put into this run.
+ */
+export abstract class HeldKey implements LeaseOptions, InBag {
+  /** @internal */
+  place = -1;
   readonly run: Run;
   readonly asking: Asking;
   readonly lease: Lease;
+  readonly leaseMs: number;
+  readonly maxHoldMs: number;
+  readonly storeTimeoutMs: number;
   /** Was it freed by the shutdown? Then the run's own end has nothing left to free. */
   freed = false;
 
-  constructor(run: Run, asking: Asking, lease: Lease) {
-    this.run = run;
+  constructor(asking: Asking, { claimedAt }: Granted, { leaseMs, maxHoldMs }: HoldTimes) {
+    this.run = asking.run;
     this.asking = asking;
-    this.lease = lease;
+    this.leaseMs = leaseMs;
+    this.maxHoldMs = maxHoldMs;
+    this.storeTimeoutMs = storeTimeoutMs();
+    this.lease = asking.lease = new Lease(this, claimedAt);
   }
 
-  /** Frees the key in the store, as its owner. Never rejects. */
-  abstract free(reason: "failed" | "skipped" | "shutdown"): Promise<void>;
-}
+  get store(): Store {
+    return this.asking.store;
+  }
 
-const held = new Set<HeldKey>();
+  get clock(): Clock {
+    return this.run.clock;
+  }
+
+  get key(): string {
+    return this.asking.key;
+  }
+
+  get owner(): string {
+    return this.run.runId;
+  }
+
+  onLost(why: LossReason, error: LeaseLostError): void {
+    const { run } = this;
+    insideRun(run, () => {
+      this.tellLost(why);
+      run.scope.abort(error);
+      if (run.closed) forgetLost(run);
+    });
+  }
+
+  onRenewError(thrown: unknown): void {
+    insideRun(this.run, () => this.tellStoreError("renew", toError(thrown)));
+  }
+
+  /** Frees the key in the store, as its owner. A failure of this hides nothing: the outcome stays, and the key's life ends by itself. */
+  free(reason: FreeReason): Awaitable<void> {
+    return settle(
+      () => this.lease.release(),
+      (answer) => (answer === "freed" ? this.tellFreed(reason) : this.lease.lose("refused")),
+      (thrown) => this.tellStoreError("release", toError(thrown)),
+    );
+  }
+
+  protected abstract tellLost(why: LossReason): void;
+  protected abstract tellFreed(reason: FreeReason): void;
+  abstract tellStoreError(operation: "renew" | "complete" | "release", error: Error): void;
+}
+export type FreeReason = "failed" | "skipped" | "shutdown";
+
+const held = new Bag<HeldKey>();
 let ending: Promise<readonly string[]> | undefined;
 let onLastConcluded: (() => void) | undefined;
 
@@ -95,7 +158,7 @@ async function end(graceMs: number): Promise<readonly string[]> {
     key.lease.stopRenewing();
     key.run.scope.cancel(reason);
   }
-  await Promise.all(left.map((key) => key.free("shutdown")));
+  await Promise.all(left.map(async (key) => key.free("shutdown")));
   for (const key of left) concluded(key);
   await concludedWithin(LAST_WRITES * storeTimeoutMs());
   return left.filter(({ lease }) => !lease.lost).map(({ lease }) => lease.key);

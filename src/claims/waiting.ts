@@ -12,10 +12,11 @@ export class Waiting {
   readonly #longestMs: number;
   #pauseMs = FIRST_PAUSE_MS;
 
-  constructor(clock: Clock, scope: AbortScope, waitMs: number, longestPauseMs: number) {
+  /** @param deadline By the clock's `now`. */
+  constructor(clock: Clock, scope: AbortScope, deadline: number, longestPauseMs: number) {
     this.#clock = clock;
     this.#scope = scope;
-    this.#deadline = clock.now() + waitMs;
+    this.#deadline = deadline;
     this.#longestMs = longestPauseMs;
   }
 

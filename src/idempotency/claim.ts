@@ -1,67 +1,88 @@
-import { acquire, keep } from "../claims/acquire.js";
+import { acquire, type Acquired, type KeyPolicy, type WithoutKey } from "../claims/acquire.js";
 import { Asking, type Granted } from "../claims/asking.js";
-import { HeldKey } from "../claims/shutdown.js";
-import type { Lease } from "../claims/lease.js";
+import type { LossReason } from "../claims/lease.js";
+import { HeldKey, type FreeReason } from "../claims/shutdown.js";
 import { storeUnavailable } from "../claims/store-of.js";
-import { Waiting } from "../claims/waiting.js";
+import type { Awaitable } from "../support/and-then.js";
+import type { StoreEntry } from "../stores/store.js";
 import { announce } from "../task/observers.js";
 import type { Outcome } from "../task/outcome.js";
 import type { Run } from "../task/run.js";
-import { release } from "./conclude.js";
 import { judge, timeIsUp } from "./duplicate.js";
 import type { Identity } from "./identity.js";
 import type { Idempotency } from "./options.js";
 import { writeSlot } from "./slot.js";
 
+/** No pause of a run that waits is longer, in milliseconds. */
+const LONGEST_PAUSE_MS = 1_000;
+
+/** Claims the slot, or answers why not. */
+export function claimSlot(run: Run, options: Idempotency, identity: Identity): Awaitable<Acquired<HeldSlot>> {
+  return acquire(new SlotClaim(run, options, identity));
+}
+
+/** How a run claims its slot. */
+class SlotClaim extends Asking implements KeyPolicy<HeldSlot> {
+  readonly #options: Idempotency;
+  readonly #identity: Identity;
+
+  constructor(run: Run, options: Idempotency, identity: Identity) {
+    const { key, fingerprint } = identity;
+    super(run, key, writeSlot({ state: "processing", details: { run: run.runId, fingerprint } }), options.leaseMs);
+    this.#options = options;
+    this.#identity = identity;
+  }
+
+  get waitMs(): number {
+    return this.#options.waitForMs;
+  }
+
+  get longestPauseMs(): number {
+    return LONGEST_PAUSE_MS;
+  }
+
+  granted(grant: Granted): HeldSlot {
+    const { run, key } = this;
+    run.claim = { key, owner: run.runId, fence: grant.fence };
+    return new HeldSlot(this, grant, this.#options, this.#identity);
+  }
+
+  judge(held: StoreEntry): Awaitable<Outcome | "wait"> {
+    return judge(this.run, this.#options, this.#identity, held);
+  }
+
+  timeIsUp(held: StoreEntry): Outcome {
+    return timeIsUp(this.run, this.#identity, held);
+  }
+
+  withoutStore(error: Error): WithoutKey {
+    if (this.#options.onStoreError === "run") return { bypass: "store_error" };
+    return { outcome: storeUnavailable(this.run, this.key, error, "idempotencyKey") };
+  }
+
+  protected tellStoreError(error: Error): void {
+    announce(this.run, "idempotency_store_error")?.({ operation: "claim", idempotencyKey: this.key, error });
+  }
+}
+
 /** A slot that is held for a run. */
 export class HeldSlot extends HeldKey {
   readonly identity: Identity;
 
-  constructor(run: Run, asking: Asking, lease: Lease, identity: Identity) {
-    super(run, asking, lease);
+  constructor(asking: Asking, grant: Granted, options: Idempotency, identity: Identity) {
+    super(asking, grant, options);
     this.identity = identity;
   }
 
-  free(reason: "failed" | "skipped" | "shutdown"): Promise<void> {
-    return release(this.run, this.identity, this.lease, reason);
+  protected tellLost(why: LossReason): void {
+    announce(this.run, "idempotency_lost")?.({ idempotencyKey: this.key, why });
   }
-}
 
-/** No pause of a run that waits is longer, in milliseconds. */
-const LONGEST_PAUSE_MS = 1_000;
+  protected tellFreed(reason: FreeReason): void {
+    announce(this.run, "idempotency_released")?.({ idempotencyKey: this.key, reason });
+  }
 
-/** Claims the slot, or answers why not: with the run's outcome, or `unprotected`. */
-export async function claimSlot(
-  run: Run,
-  options: Idempotency,
-  identity: Identity,
-): Promise<HeldSlot | { readonly outcome: Outcome } | { readonly unprotected: true }> {
-  const { key, fingerprint } = identity;
-  const asking = new Asking(run, {
-    key,
-    value: writeSlot({ state: "processing", details: { run: run.runId, ...(fingerprint !== undefined && { fingerprint }) } }),
-    leaseMs: options.leaseMs,
-    onError: (error) => announce(run, "idempotency_store_error")?.({ operation: "claim", idempotencyKey: key, error }),
-  });
-  const acquired = await acquire(run, asking, {
-    granted: (grant) => heldSlot(run, options, asking, grant, identity),
-    waiting: new Waiting(run.clock, run.scope, options.waitForMs, LONGEST_PAUSE_MS),
-    judge: (held) => judge(run, options, identity, held),
-    timeIsUp: (held) => timeIsUp(run, identity, held),
-  });
-  if (!("error" in acquired)) return acquired;
-  if (options.onStoreError === "run") return { unprotected: true };
-  return { outcome: storeUnavailable(run, key, acquired.error, "idempotencyKey") };
-}
-
-function heldSlot(run: Run, { leaseMs, maxHoldMs }: Idempotency, asking: Asking, grant: Granted, identity: Identity): HeldSlot {
-  const { key } = asking;
-  run.claim = Object.freeze({ key, owner: run.runId, fence: grant.fence });
-  const lease = keep(run, asking, grant, {
-    leaseMs,
-    maxHoldMs,
-    onLost: (why) => announce(run, "idempotency_lost")?.({ idempotencyKey: key, why }),
-    onRenewError: (error) => announce(run, "idempotency_store_error")?.({ operation: "renew", idempotencyKey: key, error }),
-  });
-  return new HeldSlot(run, asking, lease, identity);
+  tellStoreError(operation: "renew" | "complete" | "release", error: Error): void {
+    announce(this.run, "idempotency_store_error")?.({ operation, idempotencyKey: this.key, error });
+  }
 }

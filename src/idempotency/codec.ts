@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
+import { andThen, type Awaitable } from "../support/and-then.js";
 import { UnstorableOutputError } from "../errors.js";
 import { readTagged, writeTagged } from "../support/tagged.js";
 import { toError, messageOf } from "../support/thrown.js";
 import type { SuccessOutcome } from "../task/outcome.js";
 import type { Run } from "../task/run.js";
-import { issuesText, type Schema } from "../task/schema.js";
+import { issuesText, type Parsed, type Schema } from "../task/schema.js";
 
 export type Encoded = { readonly text: string } | { readonly why: "unstorable" | "too_large"; readonly error: UnstorableOutputError };
 
@@ -52,10 +53,13 @@ function isSame(replayed: unknown, output: unknown): boolean {
 }
 
 /** @throws when the text is not ours, or does not fit the schema any more. */
-export async function decodeOutput(run: Run, text: string): Promise<unknown> {
+export function decodeOutput(run: Run, text: string): Awaitable<unknown> {
   const value = readTagged(text);
-  const answer = await run.plan.parseOutput?.(value);
-  if (answer === undefined) return value;
+  const { parseOutput } = run.plan;
+  return parseOutput === undefined ? value : andThen(parseOutput(value), (answer) => fitting(run, answer));
+}
+
+function fitting(run: Run, answer: Parsed): unknown {
   if (answer.issues === undefined) return answer.value;
   throw new UnstorableOutputError(`The stored output of ${run.plan.name} does not fit its schema any more: ${issuesText(answer.issues)}`);
 }

@@ -1,13 +1,13 @@
-import type { Lease } from "../claims/lease.js";
 import { storeTimeoutMs } from "../claims/store-of.js";
 import { AbortScope } from "../support/abort.js";
+import { settle, type Awaitable } from "../support/and-then.js";
 import { sleep } from "../support/sleep.js";
 import { toError } from "../support/thrown.js";
-import type { StoreEntry } from "../stores/store.js";
+import type { SetResult, StoreEntry } from "../stores/store.js";
 import { announce } from "../task/observers.js";
 import type { Outcome } from "../task/outcome.js";
 import type { Run } from "../task/run.js";
-import type { Identity } from "./identity.js";
+import type { HeldSlot } from "./claim.js";
 import type { Idempotency } from "./options.js";
 import { readSlot, writeSlot } from "./slot.js";
 
@@ -20,46 +20,55 @@ const PATIENCE = 3;
  * Marks the slot as completed, as its owner. The work is done and the result is a success, whatever becomes of this write: nothing
  * here may turn it into a failure, or free the slot for a second run.
  */
-export async function complete(run: Run, options: Idempotency, identity: Identity, lease: Lease): Promise<void> {
-  const { key, fingerprint } = identity;
-  const output = run.encodedOutput;
-  const details = { run: run.runId, ...(fingerprint !== undefined && { fingerprint }), ...(output !== undefined && { output }) };
+export function complete(slot: HeldSlot, { ttlMs }: Idempotency): Awaitable<void> {
+  const { run, lease, identity } = slot;
+  const details = { run: run.runId, fingerprint: identity.fingerprint, output: run.encodedOutput };
   const value = writeSlot({ state: "completed", details });
   lease.concluding();
-  const giveUpAt = run.clock.now() + Math.min(lease.remainingMs, PATIENCE * storeTimeoutMs());
-  for (let pauseMs = FIRST_PAUSE_MS, unsure = false; ; pauseMs *= 2) {
+  const giveUpAt = Math.min(lease.heldUntil, run.clock.now() + PATIENCE * storeTimeoutMs());
+  const again = (thrown: unknown): Promise<void> => writeAgain(slot, value, ttlMs, giveUpAt, thrown);
+  return settle(
+    () => lease.write(value, ttlMs),
+    (answer) => {
+      try {
+        return written(slot, answer, false);
+      } catch (unreadable) {
+        return again(unreadable);
+      }
+    },
+    again,
+  );
+}
+
+/** A write that failed may have taken effect; made again, it does no harm. */
+async function writeAgain(slot: HeldSlot, value: string, ttlMs: number, giveUpAt: number, thrown: unknown): Promise<void> {
+  const { clock } = slot.run;
+  let failure = thrown;
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs *= 2) {
+    slot.tellStoreError("complete", toError(failure));
+    if (clock.now() + pauseMs >= giveUpAt) return slot.lease.stopRenewing();
+    await sleep(clock, pauseMs, UNHURRIED);
     try {
-      const answer = await lease.write(value, options.ttlMs);
-      if (!answer.ok && !((unsure || lease.remainingMs > 0) && isOwnCompletion(run, answer.held))) return superseded(run, lease);
-      lease.stopRenewing();
-      return announce(run, "idempotency_completed")?.({ idempotencyKey: key });
-    } catch (thrown) {
-      unsure = true; // the write may have taken effect; written again, it does no harm
-      announce(run, "idempotency_store_error")?.({ operation: "complete", idempotencyKey: key, error: toError(thrown) });
-      if (run.clock.now() + pauseMs >= giveUpAt) return lease.stopRenewing();
-      await sleep(run.clock, pauseMs, UNHURRIED);
+      return written(slot, await slot.lease.write(value, ttlMs), true);
+    } catch (again) {
+      failure = again;
     }
   }
 }
 
-/** Frees the slot, as its owner. A failure of this hides nothing: the outcome stays what it is, and the lease ends by itself. */
-export async function release(run: Run, { key }: Identity, lease: Lease, reason: "failed" | "skipped" | "shutdown"): Promise<void> {
-  try {
-    if ((await lease.release()) === "freed") announce(run, "idempotency_released")?.({ idempotencyKey: key, reason });
-    else lease.lose("refused");
-  } catch (thrown) {
-    announce(run, "idempotency_store_error")?.({ operation: "release", idempotencyKey: key, error: toError(thrown) });
+/** @param unsure Was there a write before it whose answer was lost? */
+function written({ run, lease, key }: HeldSlot, answer: SetResult, unsure: boolean): void {
+  if (!answer.ok && !((unsure || lease.remainingMs > 0) && isOwnCompletion(run, answer.held))) {
+    // The slot is another's by now, or nobody's. The work was done all the same, and the result says both.
+    lease.lose("refused");
+    return run.note({ superseded: true });
   }
+  lease.stopRenewing();
+  announce(run, "idempotency_completed")?.({ idempotencyKey: key });
 }
 
 export function releaseReason(outcome: Outcome): "failed" | "skipped" {
   return outcome.status === "skipped" ? "skipped" : "failed";
-}
-
-/** The slot is another's by now, or nobody's. The work was done all the same, and the result says both. */
-function superseded(run: Run, lease: Lease): void {
-  lease.lose("refused");
-  run.note({ superseded: true });
 }
 
 /**

@@ -1,4 +1,5 @@
 import { isHeldAbove } from "../claims/asking.js";
+import { settle, type Awaitable } from "../support/and-then.js";
 import { DuplicateError, FingerprintMismatchError } from "../errors.js";
 import { toError } from "../support/thrown.js";
 import type { StoreEntry } from "../stores/store.js";
@@ -11,7 +12,7 @@ import type { Idempotency } from "./options.js";
 import { readSlot, type CompletedSlot, type Slot } from "./slot.js";
 
 /** What a run gets that lost to this entry. It only reads: a duplicate never touches the slot. */
-export async function judge(run: Run, options: Idempotency, identity: Identity, entry: StoreEntry): Promise<Outcome | "wait"> {
+export function judge(run: Run, options: Idempotency, identity: Identity, entry: StoreEntry): Awaitable<Outcome | "wait"> {
   const slot = readSlot(entry);
   if (isMismatch(identity, slot)) return mismatch(run, identity, slot);
   if (slot.state === "completed") return completedBefore(run, options, identity, entry, slot);
@@ -40,38 +41,32 @@ function mismatch(run: Run, { key }: Identity, { state }: Slot): FailedOutcome {
   return { status: "failed", by: "refused", error, reason: error.message, retryable: false, metadata };
 }
 
-async function completedBefore(
-  run: Run,
-  options: Idempotency,
-  identity: Identity,
-  entry: StoreEntry,
-  slot: CompletedSlot,
-): Promise<Outcome> {
+function completedBefore(run: Run, options: Idempotency, identity: Identity, entry: StoreEntry, slot: CompletedSlot): Awaitable<Outcome> {
   const rule = options.onDuplicate.completed;
   if (rule !== "replay") return duplicate(run, rule, identity, entry);
   const skipped = duplicate(run, "skip", identity, entry);
-  if (slot.details.output === undefined) return skipped; // completed without output: there is nothing to replay
-  try {
-    const output = await decodeOutput(run, slot.details.output);
-    announce(run, "idempotency_replayed")?.({ idempotencyKey: identity.key });
-    return (run.verified = { status: "success", output, replayed: true, reason: skipped.reason, metadata: skipped.metadata });
-  } catch (thrown) {
-    announce(run, "idempotency_output_lost")?.({ idempotencyKey: identity.key, why: "unreadable", error: toError(thrown) });
-    return skipped;
-  }
+  const { output: text } = slot.details;
+  if (text === undefined) return skipped; // completed without output: there is nothing to replay
+  return settle<unknown, Outcome>(
+    () => decodeOutput(run, text),
+    (output) => {
+      announce(run, "idempotency_replayed")?.({ idempotencyKey: identity.key });
+      return (run.verified = { status: "success", output, replayed: true, reason: skipped.reason, metadata: skipped.metadata });
+    },
+    (thrown) => {
+      announce(run, "idempotency_output_lost")?.({ idempotencyKey: identity.key, why: "unreadable", error: toError(thrown) });
+      return skipped;
+    },
+  );
 }
 
 function duplicate(run: Run, rule: "skip" | "fail", { key }: Identity, entry: StoreEntry, addition = ""): Outcome {
   const { state, details } = readSlot(entry);
   announce(run, "idempotency_duplicate")?.({ code: "duplicate", idempotencyKey: key, state });
   const first = entry.owner ?? details.run;
-  const metadata = {
-    code: "duplicate",
-    idempotencyKey: key,
-    state,
-    ...(first !== undefined && { firstRunId: first }),
-    ...(state === "processing" && Number.isFinite(entry.expiresInMs) && { retryAfterMs: Math.ceil(entry.expiresInMs) }),
-  };
+  const metadata: Record<string, unknown> = { code: "duplicate", idempotencyKey: key, state };
+  if (first !== undefined) metadata["firstRunId"] = first;
+  if (state === "processing" && Number.isFinite(entry.expiresInMs)) metadata["retryAfterMs"] = Math.ceil(entry.expiresInMs);
   const reason = `duplicate of ${key}; state=${state}${state === "processing" ? addition : ""}`;
   if (rule === "skip") return { status: "skipped", reason, metadata };
   return { status: "failed", by: "refused", error: new DuplicateError(reason), reason, retryable: state === "processing", metadata };

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { keyOf, type Keyed } from "../claims/keyed.js";
 import { DefinitionError } from "../errors.js";
-import { isThenable } from "../support/and-then.js";
+import { andThen, isThenable, type Awaitable } from "../support/and-then.js";
 import { canonical } from "../support/canonical.js";
 import type { Run } from "../task/run.js";
 import type { Idempotency } from "./options.js";
@@ -14,9 +14,10 @@ export interface Identity {
 export type Identified = Identity | Exclude<Keyed, { readonly key: string }>;
 
 /** The key, then the fingerprint. Throws what people's functions throw. */
-export async function identify(run: Run, options: Idempotency, taskName: string): Promise<Identified> {
-  const keyed = await keyOf(run, options, taskName, run.options.idempotencyKey);
-  return "key" in keyed ? { key: keyed.key, fingerprint: fingerprintOf(run, options) } : keyed;
+export function identify(run: Run, options: Idempotency, taskName: string): Awaitable<Identified> {
+  return andThen(keyOf(run, options, taskName, run.options.idempotencyKey), (keyed) =>
+    "key" in keyed ? { key: keyed.key, fingerprint: fingerprintOf(run, options) } : keyed,
+  );
 }
 
 /** 128 bits of SHA-256 over the canonical text of what is to be compared. */

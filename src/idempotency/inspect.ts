@@ -1,5 +1,6 @@
 import { DefinitionError } from "../errors.js";
 import { embeddedStore } from "../claims/store-of.js";
+import { settle } from "../support/and-then.js";
 import { checkOptions, checkWord, describe } from "../support/check.js";
 import { toMs, type Duration } from "../support/duration.js";
 import type { EntryPage, Store } from "../stores/store.js";
@@ -106,7 +107,9 @@ export async function keyFor<C extends TaskClass>(type: C, ...args: ExecuteArgum
   const run = outsideRuns(() => startRun(plan, input, idempotencyKey === undefined ? NO_OPTIONS : { idempotencyKey }, attachRun));
   const refused = await parseInput(run);
   if (refused?.status === "failed") throw refused.error;
-  const identified = await identify(run, { ...idempotency, fingerprint: false, onMissingKey: "run" }, keyNameOf(type)).catch(
+  const identified = await settle(
+    () => identify(run, { ...idempotency, fingerprint: false, onMissingKey: "run" }, keyNameOf(type)),
+    (known) => known,
     rejectWithError,
   );
   return "key" in identified ? identified.key : undefined;

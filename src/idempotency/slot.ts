@@ -12,12 +12,12 @@ export interface ProcessingSlot {
 }
 export interface CompletedSlot {
   readonly state: "completed";
-  readonly details: SlotDetails & { readonly output?: string };
+  readonly details: SlotDetails & { readonly output?: string | undefined };
 }
 export interface SlotDetails {
   /** The run that wrote the slot. */
-  readonly run?: string;
-  readonly fingerprint?: string;
+  readonly run?: string | undefined;
+  readonly fingerprint?: string | undefined;
 }
 
 const NO_DETAILS = Object.freeze({});

@@ -32,7 +32,7 @@ export class Limiter extends StoreLimiter {
   }
 
   /** Called by `consume`. The times that it is given are seconds turned into milliseconds, and may have dust of binary fractions on them. */
-  _upsert(key: string, _points: number, _ms: number, _force: boolean, { store }: { readonly store: CountingStore }): Promise<Count> {
+  async _upsert(key: string, _points: number, _ms: number, _force: boolean, { store }: { readonly store: CountingStore }): Promise<Count> {
     return store.count(key, { ttlMs: this.#perMs });
   }
 

@@ -1,11 +1,11 @@
-import { acquire, keep } from "../claims/acquire.js";
+import { acquire, type KeyPolicy, type WithoutKey } from "../claims/acquire.js";
 import { Asking, isHeldAbove, type Granted } from "../claims/asking.js";
 import { keyOf, orOutcome } from "../claims/keyed.js";
+import type { LossReason } from "../claims/lease.js";
 import { concluded, forgetLost, HeldKey } from "../claims/shutdown.js";
 import { storeUnavailable } from "../claims/store-of.js";
-import { Waiting } from "../claims/waiting.js";
 import { LockedError } from "../errors.js";
-import { toError } from "../support/thrown.js";
+import { andThen, settle, type Awaitable } from "../support/and-then.js";
 import type { StoreEntry } from "../stores/store.js";
 import type { Layer, Step } from "../task/layer.js";
 import { announce } from "../task/observers.js";
@@ -19,91 +19,106 @@ const LONGEST_PAUSE_MS = 250;
 
 /** The layer that lets one run at a time through for each key. It holds the lock over the claim, all attempts and the rollback. */
 export function lockLayer(options: Lock, name: string): Layer {
-  return (next) => async (run) => {
-    const keyed = await orOutcome(run, () => keyOf(run, options, name));
-    if ("outcome" in keyed) return keyed.outcome;
-    if ("bypass" in keyed) return withoutLock(run, next, keyed.bypass);
-
-    const lock = await takeLock(run, options, keyed.key);
-    if ("outcome" in lock) return lock.outcome;
-    if ("bypass" in lock) return withoutLock(run, next, lock.bypass);
-
-    const outcome = await next(run).catch((thrown: unknown) => outcomeOfThrown(run, thrown)); // whatever happens, the lock is let go
-    if (run.aftermath === undefined) await conclude(lock);
-    else concludeLater(run, lock);
-    return outcome;
-  };
+  return (next) => (run) =>
+    andThen(
+      orOutcome(run, () => keyOf(run, options, name)),
+      (keyed) => {
+        if ("outcome" in keyed) return keyed.outcome;
+        if ("bypass" in keyed) return withoutLock(run, next, keyed.bypass);
+        return andThen(acquire(new LockClaim(run, options, keyed.key)), (lock) => {
+          if ("outcome" in lock) return lock.outcome;
+          return "bypass" in lock ? withoutLock(run, next, lock.bypass) : underLock(lock, next);
+        });
+      },
+    );
 }
 
-/** The work may still have an effect on the way: the lock stays until it has come to rest, if it is held at all. */
-function concludeLater(run: Run, lock: HeldLock): void {
-  run.aftermath = run.aftermath?.then(() => conclude(lock));
-  forgetLost(run);
-}
-
-function withoutLock(run: Run, next: Step, why: "gate" | "missing_key" | "store_error"): Promise<Outcome> {
+function withoutLock(run: Run, next: Step, why: "gate" | "missing_key" | "store_error"): Awaitable<Outcome> {
   announce(run, "lock_bypassed")?.({ why });
   return next(run);
 }
 
+/** Whatever happens inside, the lock is let go. */
+function underLock(lock: HeldLock, next: Step): Awaitable<Outcome> {
+  const { run } = lock;
+  announce(run, "lock_acquired")?.({ lockKey: lock.key, waitedMs: run.clock.now() - lock.asking.since });
+  const letGo = (outcome: Outcome): Awaitable<Outcome> => andThen(conclude(lock), () => outcome);
+  return settle(
+    () => next(run),
+    letGo,
+    (thrown) => letGo(outcomeOfThrown(run, thrown)),
+  );
+}
+
+/** Work that goes on may still have an effect on the way: the lock stays until it has come to rest, if it is held at all. */
+function conclude(lock: HeldLock): Awaitable<void> {
+  const { run } = lock;
+  if (run.aftermath === undefined) return free(lock);
+  run.aftermath = run.aftermath.then(() => free(lock));
+  forgetLost(run);
+}
+
+function free(lock: HeldLock): Awaitable<void> {
+  lock.lease.concluding();
+  return andThen(lock.freed ? undefined : lock.free("failed"), () => concluded(lock));
+}
+
+/** How a run takes its lock. */
+class LockClaim extends Asking implements KeyPolicy<HeldLock> {
+  readonly #options: Lock;
+
+  constructor(run: Run, options: Lock, key: string) {
+    super(run, key, "locked", options.ttlMs);
+    this.#options = options;
+  }
+
+  get waitMs(): number {
+    return this.#options.waitMs;
+  }
+
+  get longestPauseMs(): number {
+    return LONGEST_PAUSE_MS;
+  }
+
+  granted(grant: Granted): HeldLock {
+    const { run, key } = this;
+    run.lock = { key, owner: run.runId, fence: grant.fence };
+    const { ttlMs: leaseMs, maxHoldMs } = this.#options;
+    return new HeldLock(this, grant, { leaseMs, maxHoldMs });
+  }
+
+  judge(held: StoreEntry): Outcome | "wait" {
+    const { run, key } = this;
+    return isHeldAbove(run, key, held) ? locked(run, key, held, "a run around this one, so it would never come free") : "wait";
+  }
+
+  timeIsUp(held: StoreEntry): Outcome {
+    return locked(this.run, this.key, held, "another run");
+  }
+
+  withoutStore(error: Error): WithoutKey {
+    if (this.#options.onStoreError === "run") return { bypass: "store_error" };
+    return { outcome: storeUnavailable(this.run, this.key, error, "lockKey") };
+  }
+
+  protected tellStoreError(error: Error): void {
+    announce(this.run, "lock_store_error")?.({ operation: "claim", lockKey: this.key, error });
+  }
+}
+
 /** A lock that is held for a run. */
 class HeldLock extends HeldKey {
-  /** A failure of this hides nothing: the outcome stays what it is, and the lock's life ends by itself. */
-  async free(): Promise<void> {
-    const { run, lease } = this;
-    try {
-      if ((await lease.release()) === "freed") announce(run, "lock_released")?.({ lockKey: lease.key });
-      else lease.lose("refused");
-    } catch (thrown) {
-      announce(run, "lock_store_error")?.({ operation: "release", lockKey: lease.key, error: toError(thrown) });
-    }
+  protected tellLost(why: LossReason): void {
+    announce(this.run, "lock_lost")?.({ lockKey: this.key, why });
   }
-}
 
-async function conclude(lock: HeldLock): Promise<void> {
-  lock.lease.concluding();
-  if (!lock.freed) await lock.free();
-  concluded(lock);
-}
-
-/** Takes the lock, waiting for it if the options say so, or answers why not. */
-async function takeLock(
-  run: Run,
-  options: Lock,
-  key: string,
-): Promise<HeldLock | { readonly outcome: Outcome } | { readonly bypass: "store_error" }> {
-  const asking = new Asking(run, {
-    key,
-    value: "locked",
-    leaseMs: options.ttlMs,
-    onError: (error) => announce(run, "lock_store_error")?.({ operation: "claim", lockKey: key, error }),
-  });
-  const since = run.clock.now();
-  const acquired = await acquire(run, asking, {
-    granted: (grant) => heldLock(run, options, asking, grant),
-    waiting: new Waiting(run.clock, run.scope, options.waitMs, LONGEST_PAUSE_MS),
-    judge: (held) => (isHeldAbove(run, key, held) ? locked(run, key, held, "a run around this one, so it would never come free") : "wait"),
-    timeIsUp: (held) => locked(run, key, held, "another run"),
-  });
-  if ("outcome" in acquired) return acquired;
-  if ("error" in acquired) {
-    if (options.onStoreError === "run") return { bypass: "store_error" };
-    return { outcome: storeUnavailable(run, key, acquired.error, "lockKey") };
+  protected tellFreed(): void {
+    announce(this.run, "lock_released")?.({ lockKey: this.key });
   }
-  announce(run, "lock_acquired")?.({ lockKey: key, waitedMs: run.clock.now() - since });
-  return acquired;
-}
 
-function heldLock(run: Run, { ttlMs, maxHoldMs }: Lock, asking: Asking, grant: Granted): HeldLock {
-  const { key } = asking;
-  run.lock = Object.freeze({ key, owner: run.runId, fence: grant.fence });
-  const lease = keep(run, asking, grant, {
-    leaseMs: ttlMs,
-    maxHoldMs,
-    onLost: (why) => announce(run, "lock_lost")?.({ lockKey: key, why }),
-    onRenewError: (error) => announce(run, "lock_store_error")?.({ operation: "renew", lockKey: key, error }),
-  });
-  return new HeldLock(run, asking, lease);
+  tellStoreError(operation: "renew" | "release", error: Error): void {
+    announce(this.run, "lock_store_error")?.({ operation, lockKey: this.key, error });
+  }
 }
 
 /** What is left of the other's lock is the longest it can take, if nobody renews it. */

@@ -4,6 +4,7 @@ import type { Resolver } from "../claims/resolver.js";
 import { storeOf, storeTimeoutMs } from "../claims/store-of.js";
 import { RateLimitedError, StoreUnavailableError } from "../errors.js";
 import { untilCancelled } from "../support/abort.js";
+import type { Awaitable } from "../support/and-then.js";
 import { messageOf, toError } from "../support/thrown.js";
 import { withinTime } from "../support/time-limit.js";
 import type { Layer, Step } from "../task/layer.js";
@@ -36,7 +37,7 @@ export function rateLimitLayer(options: RateLimit, name: string): Layer {
   };
 }
 
-function uncounted(run: Run, next: Step, why: "gate" | "missing_key" | "store_error"): Promise<Outcome> {
+function uncounted(run: Run, next: Step, why: "gate" | "missing_key" | "store_error"): Awaitable<Outcome> {
   announce(run, "rate_limit_bypassed")?.({ why });
   return next(run);
 }
@@ -45,10 +46,8 @@ function uncounted(run: Run, next: Step, why: "gate" | "missing_key" | "store_er
 async function count(run: Run, limiter: Limiter, key: string): Promise<LimiterAnswer | { readonly error: Error } | "cancelled"> {
   try {
     const store = countingStore(storeOf(run.plan));
-    return await untilCancelled(
-      run.scope,
-      withinTime(run.clock, storeTimeoutMs(), () => limiter.ask(store, key)),
-    );
+    const answer = withinTime(run.clock, storeTimeoutMs(), () => limiter.ask(store, key));
+    return await (answer instanceof Promise ? untilCancelled(run.scope, answer) : answer);
   } catch (thrown) {
     const error = toError(thrown);
     announce(run, "rate_limit_store_error")?.({ rateLimitKey: key, error });

@@ -1,11 +1,12 @@
 import { DefinitionError } from "../errors.js";
+import { andThen } from "../support/and-then.js";
 import { checkBoolean, checkInteger, checkOptions, describe, list } from "../support/check.js";
 import { toMs, type Duration } from "../support/duration.js";
 import { random } from "../support/random.js";
 import { AbortScope } from "../support/abort.js";
 import { sleep } from "../support/sleep.js";
 import { checkGates, passes, type Gates } from "../task/gates.js";
-import type { Layer, LayerFeature } from "../task/layer.js";
+import type { Layer, LayerFeature, Step } from "../task/layer.js";
 import { checkClassTarget, declare, type TaskDecorator } from "../task/metadata.js";
 import { announce, reportObserver } from "../task/observers.js";
 import type { FailedOutcome, Outcome } from "../task/outcome.js";
@@ -112,27 +113,29 @@ function checkJitter(jitter: Jitter): Jitter {
 
 /** Repeats everything inside it while it fails with an error that the options let through. */
 function retryLayer(retry: Retry): Layer {
-  return (next) => async (run) => {
-    let waitMs: number | undefined;
-    for (let attempt = 0; ; attempt += 1) {
-      const outcome = await next(run);
-      if (!isRetryable(run, retry, outcome, attempt)) return outcome;
-      if (attempt === retry.limit) {
-        announce(run, "retries_exhausted")?.({ retries: attempt, error: outcome.error });
-        return outcome;
-      }
-      waitMs = waitBefore(run, retry, attempt, waitMs);
-      const failedAt = run.clock.now();
-      if (!retry.overlap && !(await comesToRest(run, Math.max(waitMs, SETTLE_MS))))
-        return run.scope.aborted ? run.abortedOutcome() : stillAtWork(outcome);
-      announce(run, "retry_scheduled")?.({ attempt: run.attempts + 1, delayMs: waitMs, error: outcome.error });
-      const leftMs = waitMs - (run.clock.now() - failedAt);
-      if (leftMs > 0) await sleep(run.clock, leftMs, run.scope);
-      run.checkHolds();
-      if (run.scope.aborted) return run.abortedOutcome();
-      announce(run, "task_retried")?.({ attempt: run.attempts + 1 });
-    }
-  };
+  return (next) => (run) => andThen(next(run), (first) => (isRetryable(run, retry, first, 0) ? repeated(run, retry, next, first) : first));
+}
+
+async function repeated(run: Run, retry: Retry, next: Step, first: FailedOutcome): Promise<Outcome> {
+  let outcome = first;
+  let waitMs: number | undefined;
+  for (let attempt = 0; attempt < retry.limit; attempt += 1) {
+    waitMs = waitBefore(run, retry, attempt, waitMs);
+    const failedAt = run.clock.now();
+    if (!retry.overlap && !(await comesToRest(run, Math.max(waitMs, SETTLE_MS))))
+      return run.scope.aborted ? run.abortedOutcome() : stillAtWork(outcome);
+    announce(run, "retry_scheduled")?.({ attempt: run.attempts + 1, delayMs: waitMs, error: outcome.error });
+    const leftMs = waitMs - (run.clock.now() - failedAt);
+    if (leftMs > 0) await sleep(run.clock, leftMs, run.scope);
+    run.checkHolds();
+    if (run.scope.aborted) return run.abortedOutcome();
+    announce(run, "task_retried")?.({ attempt: run.attempts + 1 });
+    const answer = await next(run);
+    if (!isRetryable(run, retry, answer, attempt + 1)) return answer;
+    outcome = answer;
+  }
+  announce(run, "retries_exhausted")?.({ retries: retry.limit, error: outcome.error });
+  return outcome;
 }
 
 /** A predicate or gate that throws cannot vouch for a retry; the failure that it was asked about stands. */

@@ -23,6 +23,7 @@ export class Mismatches {
    * @throws {KeyMismatchError}
    */
   checkBatch(batch: readonly Prepared[]): void {
+    if (batch.length === 1 || batch.every(({ settings }) => settings.onMismatch === "coalesce")) return;
     const first = new Map<string, Prepared>();
     for (const entry of batch) {
       for (const name of namesOf(entry)) {

@@ -1,4 +1,5 @@
 import { InvalidInputError, type Issue } from "../errors.js";
+import { andThen, type Awaitable } from "../support/and-then.js";
 import { uuidv7 } from "../support/uuid.js";
 import { configuration } from "../task/configuration.js";
 import type { Origin } from "../task/origin.js";
@@ -36,7 +37,7 @@ export class Preparation {
    * @throws {UnserializableError} when the serializer cannot carry the input.
    * @throws {InvalidInputError} when the input does not fit the task's schema.
    */
-  async prepare(owner: string, outline: Outline, input: unknown, options: EnqueueOptions, origin: Origin | undefined): Promise<Prepared> {
+  prepare(owner: string, outline: Outline, input: unknown, options: EnqueueOptions, origin: Origin | undefined): Awaitable<Prepared> {
     const { plan, name } = outline;
     const settings = withChange(outline.settings, parseSettings(owner, options));
     const id = options.id === undefined ? uuidv7(configuration.clock.epoch()) : checkId(options.id);
@@ -44,22 +45,26 @@ export class Preparation {
     const key = resolveKey(options, settings.idempotent, name, bytes);
     if (key?.derived === true && process.env["NODE_ENV"] !== "production")
       this.#movingValues.look(name, input, bytes, configuration.clock.epoch());
-    if (settings.checkInput) await this.#check(plan, input, bytes);
-    const payload = await this.#wire.pack(bytes, { origin, timeoutMs: settings.timeoutMs });
-    return {
+    const packed = andThen(settings.checkInput ? this.#check(plan, input, bytes) : undefined, () =>
+      this.#wire.pack(bytes, { origin, timeoutMs: settings.timeoutMs }),
+    );
+    return andThen(packed, (payload) => ({
       job: { id, task: name, payload, key: key?.text, options: jobOptionsOf(settings) },
       bytes,
       settings,
       hasOwnId: options.id !== undefined,
       origin,
-    };
+    }));
   }
 
   /** Holds against the schema what the worker will have: the input as the serializer gives it back. */
-  async #check(plan: Plan, input: unknown, bytes: Uint8Array): Promise<void> {
+  #check(plan: Plan, input: unknown, bytes: Uint8Array): Awaitable<void> {
+    const arriving = this.#wire.serializer.deserialize(bytes);
+    return andThen(issuesOf(plan, arriving), (issues) => (issues === undefined ? undefined : this.#refuse(plan, input, issues)));
+  }
+
+  async #refuse(plan: Plan, input: unknown, issues: readonly Issue[]): Promise<never> {
     const { serializer } = this.#wire;
-    const issues = await issuesOf(plan, serializer.deserialize(bytes));
-    if (issues === undefined) return;
     const changed = (await issuesOf(plan, input)) === undefined;
     const why = changed ? `, once the ${serializer.name} serializer has carried it` : "";
     throw new InvalidInputError(
@@ -70,8 +75,8 @@ export class Preparation {
 }
 
 /** As in a run: nothing given means no fields. */
-async function issuesOf(plan: Plan, input: unknown): Promise<readonly Issue[] | undefined> {
+function issuesOf(plan: Plan, input: unknown): Awaitable<readonly Issue[] | undefined> {
   const given = input ?? {};
-  if (plan.parseInput !== undefined) return (await plan.parseInput(given)).issues;
+  if (plan.parseInput !== undefined) return andThen(plan.parseInput(given), ({ issues }) => issues);
   return Object.keys(given).length === 0 ? undefined : [{ path: [], message: "takes no input" }];
 }

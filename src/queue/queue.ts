@@ -1,5 +1,6 @@
 import { QueueClosedError } from "../errors.js";
 import { checkInteger, checkOptions } from "../support/check.js";
+import type { Awaitable } from "../support/and-then.js";
 import { toMs } from "../support/duration.js";
 import { uuidOf } from "../support/uuid.js";
 import { outsideRuns } from "../task/chain.js";
@@ -85,7 +86,7 @@ export class Queue {
     const origin = originHere();
     if (!Array.isArray(entries)) checkOptions(`${owner}: the entries`, [], []); // says what it takes
     const batch = await Promise.all(
-      entries.map((entry: { readonly input?: InputOf<C> } & EnqueueOptions, at) => {
+      entries.map(async (entry: { readonly input?: InputOf<C> } & EnqueueOptions, at) => {
         checkOptions(`${owner}: entry ${at}`, entry, ["input", "id", ...CALL_OPTIONS]);
         const { input, ...options } = entry;
         return this.#prepare(`${owner}: entry ${at}`, task, input, options, origin);
@@ -221,7 +222,7 @@ export class Queue {
     return this.#outlines.of(task).name;
   }
 
-  #prepare(owner: string, task: TaskClass, input: unknown, options: EnqueueOptions, origin: Origin | undefined): Promise<Prepared> {
+  #prepare(owner: string, task: TaskClass, input: unknown, options: EnqueueOptions, origin: Origin | undefined): Awaitable<Prepared> {
     const outline = this.#outlines.of(task);
     this.#known.set(outline.name, task);
     return this.#preparation.prepare(owner, outline, input, options, origin);

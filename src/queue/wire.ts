@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import type { Awaitable } from "../support/and-then.js";
 import type { Origin } from "../task/origin.js";
 import type { Codec } from "./codecs/codec.js";
 import { cborSerializer } from "./serializers/cbor.js";
@@ -54,9 +55,18 @@ export class Wire {
     this.#decoders = new Map([...retired, ...codecs].map((codec) => [codec.name, codec]));
   }
 
-  async pack(serialized: Uint8Array, headers: Headers): Promise<string> {
+  pack(serialized: Uint8Array, headers: Headers): Awaitable<string> {
+    if (this.#codecs.length === 0) return this.#envelope(serialized, headers);
+    return this.#encoded(serialized).then((bytes) => this.#envelope(bytes, headers));
+  }
+
+  async #encoded(serialized: Uint8Array): Promise<Uint8Array> {
     let bytes = serialized;
     for (const codec of this.#codecs) bytes = await codec.encode(bytes);
+    return bytes;
+  }
+
+  #envelope(bytes: Uint8Array, headers: Headers): string {
     const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const envelope: Envelope = {
       v: 1,

@@ -1,3 +1,4 @@
+import type { Awaitable } from "../support/and-then.js";
 import { checkInteger, checkOptions } from "../support/check.js";
 import { systemClock, type Clock } from "../support/clock.js";
 import { cursorFault, faultOfCount, faultOfLife, faultOfOwner, faultOfPage, faultOfWrite } from "./check.js";
@@ -24,14 +25,11 @@ const SLICE = 1_000;
 /** Between two slices of one sweep, so that other work gets its turn. */
 const PAUSE_MS = 5;
 
-const YES = Promise.resolve(true);
-const NO = Promise.resolve(false);
-
 /**
  * The store of one process, and the default: for development, tests and programs that run once. Another process sees
  * nothing of it, and a restart forgets it. Live entries are never given up to save memory.
  *
- * No method waits for anything, so each is one atomic step.
+ * No method waits for anything, so each is one atomic step, and answers at once.
  */
 export class MemoryStore implements Store {
   readonly #clock: Clock;
@@ -55,13 +53,13 @@ export class MemoryStore implements Store {
     return this.#slots.size;
   }
 
-  get(key: string): Promise<StoreEntry | undefined> {
+  get(key: string): Awaitable<StoreEntry | undefined> {
     const now = this.#clock.now();
     const slot = this.#live(key, now);
-    return Promise.resolve(slot === undefined ? undefined : entryOf(slot, now));
+    return slot === undefined ? undefined : entryOf(slot, now);
   }
 
-  set(key: string, value: string, options: SetOptions): Promise<SetResult> {
+  set(key: string, value: string, options: SetOptions): Awaitable<SetResult> {
     const fault = faultOfWrite(options);
     if (fault !== undefined) return Promise.reject(fault);
     const { ttlMs, nx = false, xx = false, owner } = options;
@@ -72,7 +70,7 @@ export class MemoryStore implements Store {
       held === undefined
         ? xx
         : (nx && (owner === undefined || held.owner !== owner)) || (xx && owner !== undefined && held.owner !== owner);
-    if (refused) return Promise.resolve({ ok: false, held: held === undefined ? undefined : entryOf(held, now) });
+    if (refused) return { ok: false, held: held === undefined ? undefined : entryOf(held, now) };
 
     const holder = xx ? undefined : owner;
     if (slot === undefined) this.#add(key, { value, owner: holder, expiresAt: now + ttlMs });
@@ -81,29 +79,29 @@ export class MemoryStore implements Store {
       slot.owner = holder;
       slot.expiresAt = now + ttlMs;
     }
-    return Promise.resolve({ ok: true, fence: this.#nextFence(now) });
+    return { ok: true, fence: this.#nextFence(now) };
   }
 
-  delete(key: string, { owner }: { readonly owner?: string } = {}): Promise<boolean> {
+  delete(key: string, { owner }: { readonly owner?: string } = {}): Awaitable<boolean> {
     const fault = faultOfOwner(owner);
     if (fault !== undefined) return Promise.reject(fault);
     const slot = this.#live(key, this.#clock.now());
-    if (slot === undefined || (owner !== undefined && slot.owner !== owner)) return NO;
+    if (slot === undefined || (owner !== undefined && slot.owner !== owner)) return false;
     this.#slots.delete(key);
-    return YES;
+    return true;
   }
 
-  renew(key: string, { owner, ttlMs }: { readonly owner: string; readonly ttlMs: number }): Promise<boolean> {
+  renew(key: string, { owner, ttlMs }: { readonly owner: string; readonly ttlMs: number }): Awaitable<boolean> {
     const fault = faultOfLife(ttlMs) ?? faultOfOwner(owner);
     if (fault !== undefined) return Promise.reject(fault);
     const now = this.#clock.now();
     const slot = this.#live(key, now);
-    if (slot === undefined || slot.owner !== owner) return NO;
+    if (slot === undefined || slot.owner !== owner) return false;
     slot.expiresAt = now + ttlMs;
-    return YES;
+    return true;
   }
 
-  entries(options: EntriesOptions): Promise<EntryPage> {
+  entries(options: EntriesOptions): Awaitable<EntryPage> {
     const fault = faultOfPage(options);
     if (fault !== undefined) return Promise.reject(fault);
     const { prefix, limit = 100, cursor } = options;
@@ -117,10 +115,10 @@ export class MemoryStore implements Store {
       if (now < slot.expiresAt && key.startsWith(prefix)) entries.push({ key, ...entryOf(slot, now) });
       return entries.length < limit && looked < SLICE;
     });
-    return Promise.resolve({ entries, cursor: next === undefined ? undefined : String(next) });
+    return { entries, cursor: next === undefined ? undefined : String(next) };
   }
 
-  count(key: string, { ttlMs }: { readonly ttlMs: number }): Promise<Count> {
+  count(key: string, { ttlMs }: { readonly ttlMs: number }): Awaitable<Count> {
     const fault = faultOfLife(ttlMs);
     if (fault !== undefined) return Promise.reject(fault);
     const now = this.#clock.now();
@@ -136,7 +134,7 @@ export class MemoryStore implements Store {
     if (slot.owner !== undefined || !/^\d+$/.test(slot.value)) return Promise.reject(faultOfCount(key));
     const count = Number(slot.value) + 1;
     slot.value = String(count);
-    return Promise.resolve({ count, expiresInMs: Math.ceil(slot.expiresAt - now) });
+    return { count, expiresInMs: Math.ceil(slot.expiresAt - now) };
   }
 
   #live(key: string, now: number): Slot | undefined {

@@ -1,3 +1,5 @@
+import type { Awaitable } from "../support/and-then.js";
+
 /**
  * What a store must keep to. The shipped contract suite (`taskwright/testing`) holds every driver to these words.
  *
@@ -5,10 +7,11 @@
  * - An entry whose time is up is absent in every method, at the very millisecond, whether or not it was swept.
  * - Every write carries an expiry: no entry lives for ever.
  * - A method that cannot reach the store rejects. It never answers as if it had.
+ * - A store that has its answer at once, being in this process, may give it without a promise.
  */
 export interface Store {
   /** What is there now, or undefined. */
-  get(key: string): Promise<StoreEntry | undefined>;
+  get(key: string): Awaitable<StoreEntry | undefined>;
 
   /**
    * Writes the value and its expiry.
@@ -18,16 +21,16 @@ export interface Store {
    * - `xx`: only if the key is present; with `owner`, only if that owner holds it. The entry has no owner afterwards.
    * - neither: always. The entry has the given owner, or none.
    */
-  set(key: string, value: string, options: SetOptions): Promise<SetResult>;
+  set(key: string, value: string, options: SetOptions): Awaitable<SetResult>;
 
   /** Removes the entry and tells whether it did. With `owner`: only if that owner holds it. */
-  delete(key: string, options?: { readonly owner?: string }): Promise<boolean>;
+  delete(key: string, options?: { readonly owner?: string }): Awaitable<boolean>;
 
   /** Moves the expiry to `ttlMs` from now and tells whether it did: only if that owner holds the key. Never creates an entry. */
-  renew(key: string, options: { readonly owner: string; readonly ttlMs: number }): Promise<boolean>;
+  renew(key: string, options: { readonly owner: string; readonly ttlMs: number }): Awaitable<boolean>;
 
   /** Entries whose keys begin with the prefix, page by page and in no order. For inspection: an entry may come twice or be missed while others write. */
-  entries(options: EntriesOptions): Promise<EntryPage>;
+  entries(options: EntriesOptions): Awaitable<EntryPage>;
 
   /**
    * Counts under a key, for rate limits. A store need not have this: limits then count in each process for itself.
@@ -35,7 +38,7 @@ export interface Store {
    * The first count makes an entry whose value is `1` and whose life is `ttlMs`; each further one adds 1 and leaves the end of its life
    * as it is. Rejects where the entry is no count. Like every method it is one atomic step: of many counts at once, no two answer alike.
    */
-  count?(key: string, options: { readonly ttlMs: number }): Promise<Count>;
+  count?(key: string, options: { readonly ttlMs: number }): Awaitable<Count>;
 }
 
 export interface Count {

@@ -8,7 +8,7 @@
 export class AbortScope {
   #controller: AbortController | undefined;
   #inner: Set<AbortScope> | undefined;
-  #listeners: Set<() => void> | undefined;
+  #listeners: (() => void)[] | undefined;
   #unlink: (() => void) | undefined;
   #reason: { readonly value: unknown; readonly cancelled: boolean; readonly inner: "abort" | "cancel" } | undefined;
   /** Can a cancellation reach this scope at all? When not, nobody need race against one. Whoever may cancel it later sets this before. */
@@ -56,9 +56,12 @@ export class AbortScope {
 
   /** Calls back once, when the scope is aborted or cancelled; returns the way to stop listening. */
   onAbort(listener: () => void): () => void {
-    this.#listeners ??= new Set();
-    this.#listeners.add(listener);
-    return () => this.#listeners?.delete(listener);
+    const listeners = (this.#listeners ??= []); // few at a time, so a list is quicker than a set
+    listeners.push(listener);
+    return () => {
+      const at = listeners.indexOf(listener);
+      if (at >= 0) listeners.splice(at, 1);
+    };
   }
 
   /** Lets go of everything outside, once nobody inside listens any more. */
@@ -133,6 +136,15 @@ export function untilCancelled<T>(scope: AbortScope, answer: Promise<T>): Promis
     const stopListening = scope.onAbort(() => {
       if (scope.cancelled) resolve("cancelled");
     });
-    void answer.then(resolve, reject).finally(stopListening);
+    answer.then(
+      (value) => {
+        stopListening();
+        resolve(value);
+      },
+      (error: unknown) => {
+        stopListening();
+        reject(error);
+      },
+    );
   });
 }

@@ -1,5 +1,5 @@
 import { AbortScope } from "../support/abort.js";
-import { andThen } from "../support/and-then.js";
+import { andThen, promised, type Awaitable } from "../support/and-then.js";
 import { runAfter, runBefore } from "./callbacks.js";
 import { insidePlace, insideRun } from "./chain.js";
 import type { ExecuteOptions, TaskClass } from "./contract.js";
@@ -32,8 +32,12 @@ export function execute(type: TaskClass, given: unknown, options: ExecuteOptions
   }
 }
 
-async function answer(run: Run): Promise<Result> {
-  const outcome = await throughLinks(run, run.plan.middlewares, lifecycle);
+function answer(run: Run): Promise<Result> {
+  return throughLinks(run, run.plan.middlewares, lifecycle).then((outcome) => concluded(run, outcome));
+}
+
+/** The result, and whoever is to hear of it. */
+function concluded(run: Run, outcome: Outcome): Result {
   run.leaveLateWork();
   const result = sealResult(run, outcome);
   announce(run, "task_executed")?.({ result });
@@ -43,23 +47,19 @@ async function answer(run: Run): Promise<Result> {
 }
 
 /** From the start of the task to its last callback. Until the outcome is sealed, whatever throws or halts decides it. */
-async function lifecycle(run: Run): Promise<Outcome> {
-  const { callbacks } = run.plan;
+function lifecycle(run: Run): Promise<Outcome> {
   announce(run, "task_started")?.({});
-  let outcome: Outcome;
-  try {
-    outcome =
-      run.halt ??
-      noteDeprecation(run) ??
-      (callbacks.beforehand ? await beforeCallbacks(run) : undefined) ??
-      (await throughLinks(run, callbacks.around_execution, protectedWork));
-  } catch (thrown) {
-    outcome = outcomeOfThrown(run, thrown);
-  }
-  const judged = verified(run, outcome);
-  const sealed = run.seal(judged instanceof Promise ? await judged : judged);
-  if (callbacks.afterwards) await afterwards(run, sealed);
-  return sealed;
+  // In a promise also where it is known at once: no run is over, and told to be, before its caller has got the promise of its result.
+  return promised(() => run.halt ?? noteDeprecation(run) ?? beforehand(run)).then(
+    (outcome) => sealed(run, outcome),
+    (thrown: unknown) => sealed(run, outcomeOfThrown(run, thrown)),
+  );
+}
+
+function beforehand(run: Run): Awaitable<Outcome> {
+  const { callbacks } = run.plan;
+  if (!callbacks.beforehand) return around(run);
+  return beforeCallbacks(run).then((decided) => decided ?? around(run));
 }
 
 async function beforeCallbacks(run: Run): Promise<Outcome | undefined> {
@@ -67,9 +67,21 @@ async function beforeCallbacks(run: Run): Promise<Outcome | undefined> {
   return (await runBefore(run, callbacks.before_execution)) ?? (await runBefore(run, callbacks.before_validation));
 }
 
+function around(run: Run): Awaitable<Outcome> {
+  return throughLinks(run, run.plan.callbacks.around_execution, protectedWork);
+}
+
 /** Parses the input, and hands over to the layers: rate limit, breaker, lock, claim, rollback, verification, retry, timeout, `work`. */
-function protectedWork(run: Run): Outcome | Promise<Outcome> {
+function protectedWork(run: Run): Awaitable<Outcome> {
   return run.halt ?? andThen(parseInput(run), (refused) => refused ?? run.plan.layers(run));
+}
+
+/** Nothing changes the outcome any more; the callbacks that come after it hear what it is. */
+function sealed(run: Run, decided: Outcome): Awaitable<Outcome> {
+  return andThen(verified(run, decided), (judged) => {
+    const outcome = run.seal(judged);
+    return run.plan.callbacks.afterwards ? afterwards(run, outcome).then(() => outcome) : outcome;
+  });
 }
 
 /** What has called the run off is over: its callbacks may run tasks. */

@@ -1,11 +1,12 @@
+import type { Awaitable } from "../support/and-then.js";
 import type { TaskClass } from "./contract.js";
 import type { Feature } from "./metadata.js";
 import type { Outcome } from "./outcome.js";
 import type { Json } from "./result-json.js";
 import type { Run } from "./run.js";
 
-/** One step of a run, with everything inside it. It never rejects: what happens is in the outcome. */
-export type Step = (run: Run) => Promise<Outcome>;
+/** One step of a run, with everything inside it. It never throws nor rejects: what happens is in the outcome. */
+export type Step = (run: Run) => Awaitable<Outcome>;
 
 /** Wraps a step in another. Composed once per class; all that belongs to one run is on the run. */
 export type Layer = (next: Step) => Step;

@@ -1,4 +1,5 @@
 import { NextError } from "../errors.js";
+import type { Awaitable } from "../support/and-then.js";
 import { passes, type Gates } from "./gates.js";
 import { Halt } from "./halt.js";
 import { reportObserver } from "./observers.js";
@@ -19,10 +20,14 @@ export interface Link {
   call(task: Task, next: Next): unknown;
 }
 
-type Core = (run: Run) => Outcome | Promise<Outcome>;
+type Core<Answer extends Awaitable<Outcome> = Awaitable<Outcome>> = (run: Run) => Answer;
 
 /** Runs the links around the core, the first one outermost. Without links, this is the core. */
-export function throughLinks(run: Run, links: readonly Link[], core: Core): Outcome | Promise<Outcome> {
+export function throughLinks<Answer extends Awaitable<Outcome>>(
+  run: Run,
+  links: readonly Link[],
+  core: Core<Answer>,
+): Answer | Promise<Outcome> {
   return links.length === 0 ? core(run) : throughLink(run, links, core, 0);
 }
 

@@ -1,5 +1,5 @@
 import { InvalidInputError, type Issue } from "../errors.js";
-import { andThen } from "../support/and-then.js";
+import { andThen, type Awaitable } from "../support/and-then.js";
 import { describe } from "../support/check.js";
 import { isPlain, shallowCopy } from "../support/freeze.js";
 import { scalarSchema } from "./contract-feature.js";
@@ -10,7 +10,7 @@ import { issuesText, type Parsed } from "./schema.js";
 const NOTHING: object = Object.freeze({});
 
 /** Puts the parsed input on the run, or answers with what is wrong with it. */
-export function parseInput(run: Run): Outcome | undefined | Promise<Outcome | undefined> {
+export function parseInput(run: Run): Awaitable<Outcome | undefined> {
   const { parseInput: parse } = run.plan;
   // Somebody who gives nothing means no fields: an input whose fields are all optional may be left out.
   const given = run.given === undefined ? NOTHING : run.given;

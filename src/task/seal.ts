@@ -18,12 +18,11 @@ export function wasTurnedAway(result: Result): boolean {
 
 /** The frozen answer of a run. */
 export function sealResult(run: Run, outcome: Outcome): Result {
-  run.seal(outcome);
+  const sealed = run.seal(outcome);
   run.scope.dispose();
-  run.note(outcome.metadata);
   const { plan, chain } = run;
   const result = resultOf(run, outcome);
-  result["metadata"] = run.notes === undefined ? NO_METADATA : frozenCopy(run.notes);
+  result["metadata"] = metadataOf(run, sealed);
   result["task"] = plan.name;
   result["runId"] = run.runId;
   result["chainId"] = chain.id;
@@ -41,6 +40,13 @@ export function sealResult(run: Run, outcome: Outcome): Result {
   const whole = result as unknown as Result; // what all results have was set just above, field by field, which is the fast way
   if (run.attempts === 0 && run.halt === undefined && !("origin" in outcome && outcome.origin !== undefined)) turnedAway.add(whole);
   return Object.freeze(whole);
+}
+
+/** What the task and its layers noted, and over it what the outcome says. That is a frozen copy since it was sealed. */
+function metadataOf(run: Run, { metadata }: Outcome): object {
+  if (run.notes === undefined) return metadata ?? NO_METADATA;
+  run.note(metadata);
+  return frozenCopy(run.notes);
 }
 
 /** What only results of this status have. The words first: they are what a person looks for in a log. */

@@ -149,12 +149,12 @@ export abstract class Task {
 
   /** The slot that this run holds; none when the task is not idempotent, or the run steps aside. */
   get claim(): Claim | undefined {
-    return runOf(this).claim;
+    return Object.freeze(runOf(this).claim);
   }
 
   /** The lock that this run holds; none when the task takes no lock, or the run steps aside. */
   get lock(): Claim | undefined {
-    return runOf(this).lock;
+    return Object.freeze(runOf(this).lock);
   }
 
   /** The job that this run is an attempt of; none outside a queue, nor in runs inside this one. */

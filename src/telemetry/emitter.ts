@@ -36,7 +36,7 @@ export class Telemetry {
 
   /** Does anyone listen? Asked before an event is built. */
   hears(name: EventName): boolean {
-    return (this.#listeners.get(name)?.length ?? 0) > 0;
+    return this.#listeners.size > 0 && (this.#listeners.get(name)?.length ?? 0) > 0;
   }
 
   /** @internal */
@@ -54,7 +54,8 @@ export class Telemetry {
 
 /** Does anyone at all listen for this event? */
 export function heard(emitters: readonly Telemetry[], name: EventName): boolean {
-  return emitters.some((emitter) => emitter.hears(name)) || channels.get(name)?.hasSubscribers === true;
+  for (const emitter of emitters) if (emitter.hears(name)) return true;
+  return channels.get(name)?.hasSubscribers === true;
 }
 
 /** Tells everyone who listens. */

@@ -1,3 +1,4 @@
+import type { Awaitable } from "../support/and-then.js";
 import type { Count, EntriesOptions, EntryPage, SetOptions, SetResult, Store, StoreEntry } from "../stores/store.js";
 import { Disturbance, type DisturbanceOptions, type FaultOf, type StoreCall, type StoreOperation } from "./disturbance.js";
 
@@ -21,7 +22,7 @@ export class ChaosStore implements Store {
   readonly #read = new Map<string, StoreEntry | undefined>();
 
   /** There only if the store has it. */
-  readonly count?: (key: string, options: { readonly ttlMs: number }) => Promise<Count>;
+  readonly count?: (key: string, options: { readonly ttlMs: number }) => Awaitable<Count>;
 
   constructor(store: Store) {
     this.#store = store;
@@ -46,7 +47,7 @@ export class ChaosStore implements Store {
     this.#disturbances = [];
   }
 
-  get(key: string): Promise<StoreEntry | undefined> {
+  get(key: string): Awaitable<StoreEntry | undefined> {
     const read = async (): Promise<StoreEntry | undefined> => {
       const entry = await this.#store.get(key);
       this.#read.set(key, entry);
@@ -55,9 +56,9 @@ export class ChaosStore implements Store {
     return this.#call({ operation: "get", key }, read, () => Promise.resolve(this.#read.get(key)));
   }
 
-  set(key: string, value: string, options: SetOptions): Promise<SetResult> {
+  set(key: string, value: string, options: SetOptions): Awaitable<SetResult> {
     const operation = options.nx === true ? "claim" : options.xx === true ? "complete" : "set";
-    const write = (): Promise<SetResult> => this.#store.set(key, value, options);
+    const write = (): Awaitable<SetResult> => this.#store.set(key, value, options);
     const vanish = async (): Promise<SetResult> => {
       const result = await write();
       if (result.ok) return result;
@@ -67,20 +68,20 @@ export class ChaosStore implements Store {
     return this.#call({ operation, key, value, options }, write, vanish);
   }
 
-  delete(key: string, options: { readonly owner?: string } = {}): Promise<boolean> {
+  delete(key: string, options: { readonly owner?: string } = {}): Awaitable<boolean> {
     return this.#call({ operation: "delete", key, options }, () => this.#store.delete(key, options));
   }
 
-  renew(key: string, options: { readonly owner: string; readonly ttlMs: number }): Promise<boolean> {
+  renew(key: string, options: { readonly owner: string; readonly ttlMs: number }): Awaitable<boolean> {
     return this.#call({ operation: "renew", key, options }, () => this.#store.renew(key, options));
   }
 
-  entries(options: EntriesOptions): Promise<EntryPage> {
+  entries(options: EntriesOptions): Awaitable<EntryPage> {
     return this.#call({ operation: "entries", key: options.prefix, options }, () => this.#store.entries(options));
   }
 
   /** @param odd What the call does under the fault that only its operation knows: `stale` or `vanish`. */
-  #call<Answer>(call: StoreCall, perform: () => Promise<Answer>, odd: () => Promise<Answer> = perform): Promise<Answer> {
+  #call<Answer>(call: StoreCall, perform: () => Awaitable<Answer>, odd: () => Awaitable<Answer> = perform): Awaitable<Answer> {
     this.calls.push(call);
     const disturbance = this.#disturbances.find((candidate) => candidate.meets(call));
     return disturbance === undefined ? perform() : disturbance.undergo(call, perform, odd);

@@ -1,3 +1,4 @@
+import type { Awaitable } from "../support/and-then.js";
 /** A store's methods; `claim` is `set` with `nx`, `complete` is `set` with `xx`. */
 export type StoreOperation = "claim" | "complete" | "set" | "get" | "delete" | "renew" | "entries" | "count";
 
@@ -82,7 +83,7 @@ export class Disturbance {
   }
 
   /** @internal */
-  async undergo<Answer>(call: StoreCall, perform: () => Promise<Answer>, odd: () => Promise<Answer>): Promise<Answer> {
+  async undergo<Answer>(call: StoreCall, perform: () => Awaitable<Answer>, odd: () => Awaitable<Answer>): Promise<Answer> {
     this.#left -= 1;
     this.#meet();
     switch (this.#fault) {

@@ -9,19 +9,19 @@ class Passing implements Store {
   constructor(inner: Store) {
     this.inner = inner;
   }
-  get(key: string): Promise<StoreEntry | undefined> {
+  async get(key: string): Promise<StoreEntry | undefined> {
     return this.inner.get(key);
   }
-  set(key: string, value: string, options: SetOptions): Promise<SetResult> {
+  async set(key: string, value: string, options: SetOptions): Promise<SetResult> {
     return this.inner.set(key, value, options);
   }
-  delete(key: string, options?: { readonly owner?: string }): Promise<boolean> {
+  async delete(key: string, options?: { readonly owner?: string }): Promise<boolean> {
     return this.inner.delete(key, options);
   }
-  renew(key: string, options: { readonly owner: string; readonly ttlMs: number }): Promise<boolean> {
+  async renew(key: string, options: { readonly owner: string; readonly ttlMs: number }): Promise<boolean> {
     return this.inner.renew(key, options);
   }
-  entries(options: EntriesOptions): Promise<EntryPage> {
+  async entries(options: EntriesOptions): Promise<EntryPage> {
     return this.inner.entries(options);
   }
 }

@@ -131,6 +131,7 @@ describe("the exports of the package", () => {
   test("of the main entry are these types", () => {
     expect(namesOf("index.ts").types).toEqual([
       "AnyTask",
+      "Awaitable",
       "CallbackArguments",
       "CallbackDecorator",
       "CallbackFunction",

@@ -46,20 +46,22 @@ export class PausedStore implements Store {
   }
 
   get(key: string): Promise<StoreEntry | undefined> {
-    return this.#send({ operation: "get", key }, (store) => store.get(key));
+    return this.#send({ operation: "get", key }, async (store) => store.get(key));
   }
 
   set(key: string, value: string, options: SetOptions): Promise<SetResult> {
     const { nx, owner, ttlMs } = options;
-    return this.#send({ operation: nx === true ? "claim" : "complete", key, owner, ttlMs }, (store) => store.set(key, value, options));
+    return this.#send({ operation: nx === true ? "claim" : "complete", key, owner, ttlMs }, async (store) =>
+      store.set(key, value, options),
+    );
   }
 
   delete(key: string, options: { readonly owner?: string } = {}): Promise<boolean> {
-    return this.#send({ operation: "delete", key, owner: options.owner }, (store) => store.delete(key, options));
+    return this.#send({ operation: "delete", key, owner: options.owner }, async (store) => store.delete(key, options));
   }
 
   renew(key: string, options: { readonly owner: string; readonly ttlMs: number }): Promise<boolean> {
-    return this.#send({ operation: "renew", key, ...options }, (store) => store.renew(key, options));
+    return this.#send({ operation: "renew", key, ...options }, async (store) => store.renew(key, options));
   }
 
   entries(): Promise<EntryPage> {

@@ -28,7 +28,7 @@ const SEAMS: readonly Change[] = [
   { file: "support/random.ts", find: "= Math.random;", replace: "= () => 0.5;" },
   { file: "claims/waiting.ts", find: "const FIRST_PAUSE_MS = 20;", replace: "const FIRST_PAUSE_MS = 1_000;" },
   { file: "policies/lock-layer.ts", find: "const LONGEST_PAUSE_MS = 250;", replace: "const LONGEST_PAUSE_MS = 1_000;" },
-  { file: "claims/shutdown.ts", find: "const held = new Set", replace: "export const held = new Set" },
+  { file: "claims/shutdown.ts", find: "const held = new Bag", replace: "export const held = new Bag" },
   { file: "claims/waiting.ts", find: "const waiters = new Map", replace: "export const waiters = new Map" },
 ];
 
@@ -42,7 +42,7 @@ const ENTRY = `
 interface Copy {
   readonly api: typeof api;
   readonly configuration: api.Configuration;
-  readonly held: Set<unknown>;
+  readonly held: { clear(): void };
   readonly waiters: Map<string, unknown>;
 }
 

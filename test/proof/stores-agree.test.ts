@@ -42,14 +42,14 @@ function randomStep(pick: (below: number) => number): { readonly label: string; 
   const value = ["processing", "completed", 'completed {"output":"[1] owner=x"}', "ends owner=me"][pick(4)] ?? "";
   const held = { ...(owner !== undefined && { owner }) };
   const steps: readonly { readonly label: string; readonly step: Step }[] = [
-    { label: `claim ${key} ${owner} ${ttlMs}`, step: (store) => store.set(key, value, { ttlMs, nx: true, ...held }) },
-    { label: `complete ${key} ${owner} ${ttlMs}`, step: (store) => store.set(key, value, { ttlMs, xx: true, ...held }) },
-    { label: `put ${key} ${owner} ${ttlMs}`, step: (store) => store.set(key, value, { ttlMs, ...held }) },
-    { label: `renew ${key} ${owner ?? "a"} ${ttlMs}`, step: (store) => store.renew(key, { owner: owner ?? "a", ttlMs }) },
-    { label: `delete ${key} ${owner}`, step: (store) => store.delete(key, held) },
-    { label: `get ${key}`, step: (store) => store.get(key) },
+    { label: `claim ${key} ${owner} ${ttlMs}`, step: async (store) => store.set(key, value, { ttlMs, nx: true, ...held }) },
+    { label: `complete ${key} ${owner} ${ttlMs}`, step: async (store) => store.set(key, value, { ttlMs, xx: true, ...held }) },
+    { label: `put ${key} ${owner} ${ttlMs}`, step: async (store) => store.set(key, value, { ttlMs, ...held }) },
+    { label: `renew ${key} ${owner ?? "a"} ${ttlMs}`, step: async (store) => store.renew(key, { owner: owner ?? "a", ttlMs }) },
+    { label: `delete ${key} ${owner}`, step: async (store) => store.delete(key, held) },
+    { label: `get ${key}`, step: async (store) => store.get(key) },
   ];
-  return steps[[0, 0, 0, 1, 1, 2, 3, 3, 4, 5][pick(10)] ?? 0] ?? { label: "get", step: (store) => store.get(key) };
+  return steps[[0, 0, 0, 1, 1, 2, 3, 3, 4, 5][pick(10)] ?? 0] ?? { label: "get", step: async (store) => store.get(key) };
 }
 
 /** An answer without what differs by nature: the fence, and the milliseconds that a server takes. */

@@ -119,7 +119,7 @@ describe("a program with nothing more to do", () => {
     ["imports", "end"],
     ["runs", "claimed success end"],
     ["renews", "claimed success end"],
-    ["hangs", "end claimed"],
+    ["hangs", "claimed end"],
     ["waits", "claimed then failed end"],
   ])("ends by itself: it %s", async (does, said) => {
     const program = new Program("ends.mjs", { does });

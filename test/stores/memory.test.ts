@@ -103,7 +103,7 @@ describe("a MemoryStore", () => {
     const keys = Array.from({ length: 5_000 }, (_, at) => `${at}:the same long ending`);
     for (const key of keys) await claim(store, key, 60_000);
     expect(store.size).toBe(5_000);
-    const found = await Promise.all(keys.map((key) => store.get(key)));
+    const found = await Promise.all(keys.map(async (key) => store.get(key)));
     expect(found.every((entry) => entry?.owner === "a")).toBe(true);
   });
 

@@ -166,7 +166,7 @@ export async function warningsOf(body: () => unknown): Promise<Error[]> {
 }
 
 /** What a promise rejects with. Fails the test when it does not. */
-export async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
+export async function rejectionOf(promise: unknown): Promise<unknown> {
   try {
     await promise;
   } catch (error) {

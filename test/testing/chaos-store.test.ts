@@ -16,9 +16,9 @@ const claim = (owner = "a") => chaos.set("key", "processing", { nx: true, owner,
 const complete = (owner = "a") => chaos.set("key", "completed", { xx: true, owner, ...LIFE });
 
 /** Has it answered by now? */
-async function answered(promise: Promise<unknown>): Promise<boolean> {
+async function answered(answer: unknown): Promise<boolean> {
   let done = false;
-  promise.then(
+  Promise.resolve(answer).then(
     () => (done = true),
     () => (done = true),
   );

@@ -103,7 +103,7 @@ export const claimCases: readonly ContractCase[] = [
     name: "a write that asks for both nx and xx rejects",
     async run(bench) {
       const key = bench.key();
-      await bench.rejects(() => bench.store.set(key, "both", { nx: true, xx: true, ttlMs: LONG_MS }), "nx with xx");
+      await bench.rejects(async () => bench.store.set(key, "both", { nx: true, xx: true, ttlMs: LONG_MS }), "nx with xx");
       await bench.finds(key, undefined);
     },
   },

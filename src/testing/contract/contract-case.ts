@@ -48,11 +48,11 @@ export class Bench {
     return `${this.prefix}${this.#keys}`;
   }
 
-  claim(key: string, owner: string, ttlMs: number = LONG_MS, store: Store = this.store): Promise<SetResult> {
+  async claim(key: string, owner: string, ttlMs: number = LONG_MS, store: Store = this.store): Promise<SetResult> {
     return store.set(key, "processing", { nx: true, owner, ttlMs });
   }
 
-  complete(key: string, owner: string, ttlMs: number = LONG_MS, store: Store = this.store): Promise<SetResult> {
+  async complete(key: string, owner: string, ttlMs: number = LONG_MS, store: Store = this.store): Promise<SetResult> {
     return store.set(key, "completed", { xx: true, owner, ttlMs });
   }
 

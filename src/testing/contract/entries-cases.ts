@@ -58,7 +58,7 @@ export const entriesCases: readonly ContractCase[] = [
     name: "a limit that is no whole number from 1 rejects",
     async run(bench) {
       for (const limit of [0, -1, 1.5, Number.NaN]) {
-        await bench.rejects(() => bench.store.entries({ prefix: bench.prefix, limit }), `a limit of ${limit}`);
+        await bench.rejects(async () => bench.store.entries({ prefix: bench.prefix, limit }), `a limit of ${limit}`);
       }
     },
   },

@@ -93,7 +93,7 @@ const lives: readonly ContractCase[] = [
         await bench.finds(key, undefined);
         const held = await bench.claimed("a");
         await bench.rejects(() => bench.complete(held, "a", ttlMs), `a completion for ${ttlMs} ms`);
-        await bench.rejects(() => bench.store.renew(held, { owner: "a", ttlMs }), `a renewal for ${ttlMs} ms`);
+        await bench.rejects(async () => bench.store.renew(held, { owner: "a", ttlMs }), `a renewal for ${ttlMs} ms`);
         await bench.finds(held, { value: "processing", owner: "a" });
       }
     },

@@ -9,13 +9,15 @@ export const claims: readonly Mutation[] = [
   },
   {
     name: "a release is made without asking who holds the slot",
-    changes: [{ file: "stores/memory.ts", find: "|| (owner !== undefined && slot.owner !== owner)) return NO", replace: ") return NO" }],
+    changes: [
+      { file: "stores/memory.ts", find: "|| (owner !== undefined && slot.owner !== owner)) return false", replace: ") return false" },
+    ],
     scenario: "late calls of an owner whose time is over",
     caughtBy: OWNER,
   },
   {
     name: "a renewal does not ask who holds the slot",
-    changes: [{ file: "stores/memory.ts", find: "|| slot.owner !== owner) return NO", replace: ") return NO" }],
+    changes: [{ file: "stores/memory.ts", find: "|| slot.owner !== owner) return false", replace: ") return false" }],
     scenario: "an event loop that stands still for longer than a lease",
     caughtBy: OWNER,
   },
@@ -24,8 +26,8 @@ export const claims: readonly Mutation[] = [
     changes: [
       {
         file: "claims/acquire.ts",
-        find: `if (verdict !== "wait") return { outcome: verdict };`,
-        replace: `if (verdict !== "wait") { await asking.store.delete(asking.key); return { outcome: verdict }; }`,
+        find: `return { outcome: verdict };`,
+        replace: `return andThen(acquiring.store.delete(acquiring.key), () => ({ outcome: verdict }));`,
       },
     ],
     scenario: "two callers, duplicates are skipped",
@@ -42,8 +44,8 @@ export const claims: readonly Mutation[] = [
     changes: [
       {
         file: "claims/acquire.ts",
-        find: "if (answer.held === undefined) {",
-        replace: "if (answer.held === undefined) { return { ok: true, fence: 0, claimedAt: run.clock.now() };",
+        find: "if (held === undefined) return { wait: undefined };",
+        replace: "if (held === undefined) return taken(acquiring, { ok: true, fence: 0, claimedAt: acquiring.run.clock.now() });",
       },
     ],
     scenario: "a store that looks in a second step at what a claim lost to",
@@ -72,7 +74,7 @@ export const claims: readonly Mutation[] = [
   },
   {
     name: "a loss is not told to the work",
-    changes: [{ file: "claims/acquire.ts", find: "run.scope.abort(error);", replace: "" }],
+    changes: [{ file: "claims/shutdown.ts", find: "run.scope.abort(error);", replace: "" }],
     scenario: "renewals that fail, and work that listens to its signal",
     caughtBy: ["a run at work holds the slot"],
   },
@@ -84,9 +86,7 @@ export const claims: readonly Mutation[] = [
   },
   {
     name: "renewals go on after the end of a run",
-    changes: [
-      { file: "idempotency/conclude.ts", find: "      lease.stopRenewing();\n      return announce", replace: "      return announce" },
-    ],
+    changes: [{ file: "idempotency/conclude.ts", find: "  lease.stopRenewing();\n  announce", replace: "  announce" }],
     scenario: "two callers, duplicates are skipped",
     caughtBy: ["a run that has ended renews nothing"],
   },
@@ -107,8 +107,8 @@ export const claims: readonly Mutation[] = [
     changes: [
       {
         file: "idempotency/conclude.ts",
-        find: "unsure = true;",
-        replace: "unsure = true; return release(run, identity, lease, 'failed');",
+        find: "if (clock.now() + pauseMs >= giveUpAt)",
+        replace: "await slot.free('failed'); if (clock.now() + pauseMs >= giveUpAt)",
       },
     ],
     scenario: "two callers, duplicates are skipped",

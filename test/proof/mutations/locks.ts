@@ -18,7 +18,7 @@ export const locks: readonly Mutation[] = [
   },
   {
     name: "the loss of a lock is not told to the work",
-    changes: [{ file: "claims/acquire.ts", find: "run.scope.abort(error);", replace: "" }],
+    changes: [{ file: "claims/shutdown.ts", find: "run.scope.abort(error);", replace: "" }],
     scenario: "renewals of a lock that fail, and work that listens to its signal",
     caughtBy: ["a run at work holds the slot"],
   },
@@ -27,8 +27,8 @@ export const locks: readonly Mutation[] = [
     changes: [
       {
         file: "policies/lock-layer.ts",
-        find: "if (run.aftermath === undefined) await conclude(lock);",
-        replace: `if (run.aftermath === undefined) { if (outcome.status === "failed") concluded(lock); else await conclude(lock); }`,
+        find: "andThen(conclude(lock), () => outcome)",
+        replace: `andThen(outcome.status === "failed" ? concluded(lock) : conclude(lock), () => outcome)`,
       },
     ],
     scenario: "a lock, and nobody waits",
@@ -51,8 +51,8 @@ export const locks: readonly Mutation[] = [
     changes: [
       {
         file: "claims/acquire.ts",
-        find: `verdict === "wait" && (await waiting.pause(asking.key, answer.held.expiresInMs))`,
-        replace: "false",
+        find: "held !== undefined && !(await waiting.pause(key, held.expiresInMs))",
+        replace: "held !== undefined",
       },
     ],
     scenario: "a lock, and the other waits",
@@ -66,7 +66,7 @@ export const locks: readonly Mutation[] = [
   },
   {
     name: "a shutdown leaves locks behind",
-    changes: [{ file: "claims/shutdown.ts", find: `left.map((key) => key.free("shutdown"))`, replace: "[]" }],
+    changes: [{ file: "claims/shutdown.ts", find: `left.map(async (key) => key.free("shutdown"))`, replace: "[]" }],
     scenario: "three callers of a lock in one process, and its shutdown",
     caughtBy: ["nothing is kept without a reason"],
   },

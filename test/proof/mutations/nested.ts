@@ -34,7 +34,7 @@ export const nested: readonly Mutation[] = [
   },
   {
     name: "a run inside takes the key of the run around it",
-    changes: [{ file: "claims/asking.ts", find: "nx: true, owner: this.#run.runId }", replace: "nx: true, owner: this.#run.chain.id }" }],
+    changes: [{ file: "claims/asking.ts", find: "nx: true, owner: this.run.runId }", replace: "nx: true, owner: this.run.chain.id }" }],
     scenario: "the same key inside itself, and duplicates wait",
     caughtBy: ["what is told is true", "an attempt begins under a live claim"],
   },

@@ -7,12 +7,11 @@ export const unprotected: readonly Mutation[] = [
     changes: [
       {
         file: "idempotency/idempotency.ts",
-        find: `if ("unprotected" in slot) return unprotected(run, next, "store_error");`,
-        replace: `if ("unprotected" in slot) {
-          const bare = await unprotected(run, next, "store_error");
+        find: `"bypass" in slot ? unprotected(run, next, slot.bypass)`,
+        replace: `"bypass" in slot ? andThen(unprotected(run, next, slot.bypass), async (bare) => {
           await run.holds[0].store.set(identified.key, "completed", { ttlMs: 6_000, xx: true, owner: run.runId });
           return bare;
-        }`,
+        })`,
       },
     ],
     scenario: "a store that fails at the claim, and work without it",
@@ -20,9 +19,7 @@ export const unprotected: readonly Mutation[] = [
   },
   {
     name: "a claim that was granted to a run that went on without it is kept",
-    changes: [
-      { file: "claims/acquire.ts", find: "  asking.giveBack();\n  return run.scope.cancelled", replace: "  return run.scope.cancelled" },
-    ],
+    changes: [{ file: "claims/acquire.ts", find: "  acquiring.giveBack();\n  const { run }", replace: "  const { run }" }],
     scenario: "a store that fails at the claim, and work without it",
     caughtBy: ["nothing is kept without a reason"],
   },
@@ -34,7 +31,7 @@ export const unprotected: readonly Mutation[] = [
   },
   {
     name: "what is given back may be another's",
-    changes: [{ file: "claims/asking.ts", find: "{ owner: this.#run.runId })).catch", replace: "{})).catch" }],
+    changes: [{ file: "claims/asking.ts", find: "this.store.delete(this.key, { owner: runId })", replace: "this.store.delete(this.key)" }],
     scenario: "a store that fails at the claim, and work without it",
     caughtBy: ["nobody but the owner changes a slot"],
   },
@@ -49,8 +46,10 @@ export const unprotected: readonly Mutation[] = [
     changes: [
       {
         file: "idempotency/claim.ts",
-        find: `if (!("error" in acquired)) return acquired;`,
-        replace: `if ("outcome" in acquired) return { unprotected: true }; if (!("error" in acquired)) return acquired;`,
+        find: "return acquire(new SlotClaim(run, options, identity));",
+        replace: `return Promise.resolve(acquire(new SlotClaim(run, options, identity))).then((acquired) =>
+          "outcome" in acquired ? { bypass: "store_error" } : acquired,
+        );`,
       },
     ],
     scenario: "a store that fails at the claim, and work without it",
@@ -61,8 +60,8 @@ export const unprotected: readonly Mutation[] = [
     changes: [
       {
         file: "idempotency/claim.ts",
-        find: `if (options.onStoreError === "run") return`,
-        replace: `run.claim = Object.freeze({ key, owner: run.runId, fence: 0 }); if (options.onStoreError === "run") return`,
+        find: `if (this.#options.onStoreError === "run") return`,
+        replace: `this.run.claim = { key: this.key, owner: this.run.runId, fence: 0 }; if (this.#options.onStoreError === "run") return`,
       },
     ],
     scenario: "a store that fails at the claim, and work without it",
