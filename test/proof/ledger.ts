@@ -39,8 +39,11 @@ export class Ledger {
   onFault(call: Call, fault: Fault): void {
     const name = this.#world.callerOf(call.owner)?.name;
     if (name === undefined) return;
-    const ends = call.operation === "delete" || call.operation === "complete";
-    if ((ends && fault === "fail-before") || (call.operation === "claim" && fault === "lost")) this.book(call.key).excused.add(name);
+    const { operation, key, sentAt } = call;
+    const isLate = this.#world.now - sentAt >= STORE_TIMEOUT_MS; // so nobody asks again
+    const isKept = (operation === "delete" || operation === "complete") && fault === "fail-before";
+    const isUnheard = operation === "claim" && (fault === "lost" || (fault === "fail-after" && isLate));
+    if (isKept || isUnheard) this.book(key).excused.add(name);
   }
 
   onSent(call: Call): void {

@@ -5,8 +5,8 @@ import { settled, type World } from "./world.js";
 
 /** One thing that can happen next. */
 export interface Move {
-  /** In words; made when somebody wants to read them. */
-  label(): string;
+  /** In words; those for a call are made when somebody wants to read them. */
+  readonly label: string | (() => string);
   readonly isFault: boolean;
   /** Where a schedule goes its shortest way to the end, the lowest is taken; `Infinity` never. */
   readonly rank: number;
@@ -26,7 +26,7 @@ export function movesOf(world: World, faults: number): readonly Move[] {
 
 /** Takes a move, and everything that follows from it at once. */
 export async function take(world: World, move: Move): Promise<void> {
-  world.steps.push(move.label());
+  world.steps.push(typeof move.label === "string" ? move.label : move.label());
   if (move.isFault) world.faults += 1;
   await move.take();
   await settled();
@@ -44,24 +44,10 @@ function slowMoves(world: World, call: Call): readonly Move[] {
 
 function callMoves(world: World, call: Call): readonly Move[] {
   const { process, answer } = call;
-  if (answer !== undefined)
-    return process.awake
-      ? [
-          move(
-            () => `${shown(world, call)}: answered`,
-            RANKS.deliver,
-            () => world.deliver(call),
-          ),
-        ]
-      : [];
+  const label = (what: string) => (): string => `${shown(world, call)}: ${what}`;
+  if (answer !== undefined) return process.awake ? [move(label("answered"), RANKS.deliver, () => world.deliver(call))] : [];
   const rank = process.crashed ? RANKS.never : RANKS.effect;
-  return [
-    move(
-      () => `${shown(world, call)}: done`,
-      rank,
-      async () => world.answer(call, { value: await world.carryOut(call) }),
-    ),
-  ];
+  return [move(label("done"), rank, async () => world.answer(call, { value: await world.carryOut(call) }))];
 }
 
 function actorMoves(world: World): readonly Move[] {
@@ -71,35 +57,15 @@ function actorMoves(world: World): readonly Move[] {
     if (caller.canStart) {
       // Callers of one kind start in their order: other orders only swap their names.
       const isNext = caller.outer !== undefined || unstarted !== caller.plan;
-      if (isNext && caller.process.awake)
-        moves.push(
-          move(
-            () => `${caller.name} starts`,
-            RANKS.start,
-            () => caller.start(),
-          ),
-        );
+      if (isNext && caller.process.awake) moves.push(move(`${caller.name} starts`, RANKS.start, () => caller.start()));
       if (caller.outer === undefined) unstarted = caller.plan;
     }
     if (caller.attempt === undefined || !caller.process.awake) continue;
     for (const ending of caller.endings)
-      moves.push(
-        move(
-          () => `${caller.name}'s attempt ends: ${ending}`,
-          RANKS.end,
-          () => caller.endAttempt(ending),
-        ),
-      );
+      moves.push(move(`${caller.name}'s attempt ends: ${ending}`, RANKS.end, () => caller.endAttempt(ending)));
   }
   for (const actor of world.others) {
-    if (actor.state === "waiting" && actor.process.awake)
-      moves.push(
-        move(
-          () => `${actor.name} comes`,
-          RANKS.start,
-          () => actor.start(),
-        ),
-      );
+    if (actor.state === "waiting" && actor.process.awake) moves.push(move(`${actor.name} comes`, RANKS.start, () => actor.start()));
   }
   return moves;
 }
@@ -112,21 +78,9 @@ function timeMoves(world: World): readonly Move[] {
   const at = Math.max(world.now, due);
   const moves = awake
     .filter(({ nextDue }) => nextDue <= at && nextDue < Number.POSITIVE_INFINITY)
-    .map((process) =>
-      move(
-        () => `${at} ms: a timer of ${process.name}`,
-        RANKS.timer,
-        () => ring(world, process, at),
-      ),
-    );
+    .map((process) => move(`${at} ms: a timer of ${process.name}`, RANKS.timer, () => ring(world, process, at)));
   if (expiresAt === at && at < Number.POSITIVE_INFINITY)
-    moves.push(
-      move(
-        () => `${at} ms: a slot's time is up`,
-        RANKS.expiry,
-        () => void (world.now = at),
-      ),
-    );
+    moves.push(move(`${at} ms: a slot's time is up`, RANKS.expiry, () => void (world.now = at)));
   return moves;
 }
 
@@ -143,13 +97,9 @@ function wakeMoves(world: World): readonly Move[] {
     if (world.now === process.blockedAt && !stuck) return [];
     const rank = world.slots.length === 0 ? RANKS.wake : RANKS.expiry + 1;
     return [
-      move(
-        () => `${process.name} goes on`,
-        rank,
-        () => {
-          process.blocked = false;
-        },
-      ),
+      move(`${process.name} goes on`, rank, () => {
+        process.blocked = false;
+      }),
     ];
   });
 }
@@ -194,7 +144,7 @@ function isLosingClaim(world: World, { operation, owner, key }: Call): boolean {
 function processFaults(world: World, process: Process, allowed: readonly Fault[]): readonly Move[] {
   if (!isBusy(world, process) || process.crashed) return [];
   const strike = (what: string, action: () => void): Move => ({
-    label: () => `${process.name} ${what}`,
+    label: `${process.name} ${what}`,
     isFault: true,
     rank: RANKS.never,
     take: action,
@@ -219,7 +169,7 @@ function block(world: World, process: Process): void {
   process.blockedAt = world.now;
 }
 
-function move(label: () => string, rank: number, action: Move["take"]): Move {
+function move(label: Move["label"], rank: number, action: Move["take"]): Move {
   return { label, isFault: false, rank, take: action };
 }
 

@@ -1,5 +1,5 @@
 import type { Scenario } from "../scenario.js";
-import { ALL, ANY_END, CALLS, LEASE, OPTIONS, PLAIN, PROCESSES, WAITING } from "./parts.js";
+import { ALL, ANSWERED, ANY_END, CALLS, LEASE, OPTIONS, PLAIN, PROCESSES, WAITING } from "./parts.js";
 
 /** Two and three callers of one key, in ways that cover the protocol. */
 export const claims: readonly Scenario[] = [
@@ -106,7 +106,7 @@ export const claims: readonly Scenario[] = [
     tasks: { Charge: { idempotency: OPTIONS } },
     callers: [PLAIN, PLAIN],
     operator: true,
-    faults: CALLS,
+    faults: ANSWERED,
     quick: { depth: 9, faults: 0 },
     long: { depth: 11, faults: 1 },
   },

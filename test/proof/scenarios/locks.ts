@@ -52,6 +52,15 @@ export const locks: readonly Scenario[] = [
     long: { depth: 9, faults: 2 },
   },
   {
+    name: "a claim that is overtaken by its own repetition and by the release",
+    tasks: { Charge: { lock: LOCK, idempotency: OPTIONS } },
+    callers: [ANY_END],
+    faults: ["slow", "late"],
+    hits: ["claim", "delete"],
+    quick: { depth: 10, faults: 1 },
+    long: { depth: 12, faults: 3 },
+  },
+  {
     name: "renewals of a lock that fail, and work that listens to its signal",
     tasks: { Charge: { lock: LOCK } },
     callers: [{ listens: true }, PLAIN],

@@ -1,5 +1,5 @@
 import type { CallerPlan, Scenario } from "../scenario.js";
-import { ALL, ANY_END, CALLS, LEASE, LOCK, OPTIONS, PATIENT_LOCK, PROCESSES, WAITING } from "./parts.js";
+import { ALL, ANSWERED, ANY_END, CALLS, LEASE, LOCK, OPTIONS, PATIENT_LOCK, PROCESSES, WAITING } from "./parts.js";
 
 const NOTIFIES: CallerPlan = { inner: { task: "Notify" } };
 const NOTIFIES_AND_LISTENS: CallerPlan = { ...NOTIFIES, listens: true };
@@ -47,7 +47,7 @@ export const nested: readonly Scenario[] = [
     tasks: { Charge: { idempotency: OPTIONS }, Notify: { idempotency: OPTIONS } },
     callers: [NOTIFIES, NOTIFIES],
     operator: true,
-    faults: CALLS,
+    faults: ANSWERED,
     quick: { depth: 10, faults: 0 },
     long: { depth: 11, faults: 1 },
   },

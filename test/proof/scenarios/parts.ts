@@ -6,6 +6,8 @@ export const OPTIONS = { ttl: `${TTL_MS}ms`, lease: LEASE } as const;
 export const WAITING = { ...OPTIONS, onDuplicate: { processing: "wait", completed: "fail" }, waitFor: 8 } as const;
 
 export const CALLS = ["fail-before", "fail-after", "slow", "late", "lost"] as const;
+/** Where somebody asks the store who sets it no time limit. */
+export const ANSWERED = ["fail-before", "fail-after", "slow", "late"] as const;
 export const PROCESSES = ["crash", "block"] as const;
 export const ALL = [...CALLS, "two-steps", ...PROCESSES] as const;
 
