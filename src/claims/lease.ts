@@ -113,13 +113,21 @@ export class Lease extends Alarm {
    * Frees the key, as its owner. Rejects when the store does. A refusal may only mean that the key is free already: the client sent
    * the call twice, or somebody who operates the store was quicker.
    */
-  async release(): Promise<"freed" | "lost"> {
+  release(): Awaitable<"freed" | "lost"> {
     const { store, key, owner } = this.#options;
     this.stopRenewing();
-    if (await this.#call(() => store.delete(key, { owner }))) {
-      wakeFirst(key);
-      return "freed";
-    }
+    return andThen(
+      this.#call(() => store.delete(key, { owner })),
+      (freed) => {
+        if (!freed) return this.#refusedRelease();
+        wakeFirst(key);
+        return "freed";
+      },
+    );
+  }
+
+  async #refusedRelease(): Promise<"freed" | "lost"> {
+    const { store, key } = this.#options;
     if (this.lost || this.remainingMs <= 0) return "lost";
     return (await this.#call(() => store.get(key))) === undefined ? "freed" : "lost";
   }

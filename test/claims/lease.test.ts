@@ -278,7 +278,7 @@ describe("a lease", () => {
         await clock.advance(20_000);
         let ended: number | undefined;
 
-        const answer = (call === "write" ? Promise.resolve(lease.write("completed", 60_000)) : lease.release()).catch((error: unknown) => {
+        const answer = Promise.resolve(call === "write" ? lease.write("completed", 60_000) : lease.release()).catch((error: unknown) => {
           ended = clock.now();
           return error;
         });
