@@ -37,13 +37,13 @@ export class Ledger {
   }
 
   onFault(call: Call, fault: Fault): void {
-    const name = this.#world.callerOf(call.owner)?.name;
-    if (name === undefined) return;
+    const caller = this.#world.callerOf(call.owner);
+    if (caller === undefined) return;
     const { operation, key, sentAt } = call;
-    const isLate = this.#world.now - sentAt >= STORE_TIMEOUT_MS; // so nobody asks again
+    const isAlone = this.#world.now - sentAt >= STORE_TIMEOUT_MS || caller.state === "ended"; // so nobody asks again
     const isKept = (operation === "delete" || operation === "complete") && fault === "fail-before";
-    const isUnheard = operation === "claim" && (fault === "lost" || (fault === "fail-after" && isLate));
-    if (isKept || isUnheard) this.book(key).excused.add(name);
+    const isUnheard = operation === "claim" && (fault === "lost" || (fault === "fail-after" && isAlone));
+    if (isKept || isUnheard) this.book(key).excused.add(caller.name);
   }
 
   onSent(call: Call): void {
@@ -85,7 +85,7 @@ export class Ledger {
           this.fail("a run goes without a claim only where its store failed it", `${name} works without ${key}`);
         continue;
       }
-      if (success !== undefined)
+      if (success !== undefined && !robbed)
         this.fail("no second success within retention", `${name} begins to work after a success of ${success.run}`);
       if (!this.book(key).granted.has(name))
         this.fail("an attempt begins under a live claim", `${name} works and never was granted ${key}`);

@@ -80,7 +80,7 @@ export const nested: readonly Scenario[] = [
     tasks: { Charge: { lock: PATIENT_LOCK } },
     callers: [AGAIN, AGAIN],
     faults: ALL,
-    quick: { depth: 8, faults: 1 },
+    quick: { depth: 7, faults: 1 },
     long: { depth: 9, faults: 2 },
   },
   {
