@@ -48,9 +48,12 @@ function written(page, [name, text]) {
   return `${before}${begin}\n${text}\n${end}${after}`;
 }
 
+/** Figures of a short run, or of a machine where others were at work, say so themselves. */
 function machine({ machine: { node, processor, cores, redis, load }, clock, rounds }) {
   const time = clock === "wall" ? "" : ", in processor time";
-  return `Node ${node}, ${processor}, ${cores} cores, Redis ${redis} on the same machine, load ${load.toFixed(1)} at the start; medians of ${rounds} rounds${time}.`;
+  const provisional = load > 1 || rounds < 25 || clock !== "wall";
+  const where = `Node ${node}, ${processor}, ${cores} cores, Redis ${redis} on the same machine, load ${load.toFixed(1)} at the start`;
+  return `${where}; medians of ${rounds} rounds${time}.${provisional ? " **Provisional**: a short run, or a busy machine." : ""}`;
 }
 
 function budgets(rows) {

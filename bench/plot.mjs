@@ -19,14 +19,14 @@ const floor = {
 };
 const PEERS = [
   { name: "node-idempotency", width: 114, mark: (x, y) => polygon([x, y - 6], [x + 6, y], [x, y + 6], [x - 6, y])("#d98324") },
-  { name: "Powertools", width: 70, mark: (x, y) => polygon([x, y - 5.5], [x + 5.5, y + 4.5], [x - 5.5, y + 4.5])("#a33b5e") },
+  { name: "Powertools", width: 70, mark: (x, y) => polygon([x, y - 6.5], [x + 6.5, y + 5], [x - 6.5, y + 5])("#a33b5e") },
   {
     name: "Nest",
     width: 68,
     label: "Nest CQRS",
     mark: (x, y) => polygon([x - 4.5, y - 4.5], [x + 4.5, y - 4.5], [x + 4.5, y + 4.5], [x - 4.5, y + 4.5])("#6b7f3a"),
   },
-  { name: "cockatiel", width: 56, mark: (x, y) => polygon([x, y + 5.5], [x + 5.5, y - 4.5], [x - 5.5, y - 4.5])("#6b7f3a") },
+  { name: "cockatiel", width: 56, mark: (x, y) => polygon([x, y + 6.5], [x + 6.5, y - 5], [x - 6.5, y - 5])("#6b7f3a") },
 ];
 
 const onRedis = (what) =>
