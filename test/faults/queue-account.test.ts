@@ -136,6 +136,8 @@ describe("the account of jobs", () => {
     const ended: JobLine = { kind: "ended", job: "a", state: "completed", at: 50, ...common };
     expect(jobAccountOf([ended, call("b", 60, "k"), accepted("b", 70, "a")], none).stale).toHaveLength(1);
     expect(jobAccountOf([call("b", 40, "k"), ended, accepted("b", 70, "a")], none).stale).toEqual([]); // it ended meanwhile
+    const repeated = [call("b", 40, "k"), ended, call("b", 60, "k"), accepted("b", 70, "a")]; // and this is what the first would have said
+    expect(jobAccountOf(repeated, none).stale).toEqual([]);
   });
 
   test("sees calls that end with neither a job nor a typed error, and how long they took", () => {

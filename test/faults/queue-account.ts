@@ -250,17 +250,19 @@ function untrueStandings(
   });
 }
 
-/** A worker had told of the job's end before the call was made. */
+/** A worker had told of the job's end before the call was first made. One that is repeated with its ids is answered as before. */
 function staleAnswers(lines: readonly JobLine[]): readonly string[] {
   const ended = new Map<string, number>();
+  const idOf = new Map<string, string>();
   const calledAt = new Map<string, number>();
   const faults: string[] = [];
   for (const line of lines) {
     if (line.kind === "ended" && !ended.has(line.job)) ended.set(line.job, line.at);
-    if (line.kind === "call") calledAt.set(line.call, line.at);
+    if (line.kind === "call") idOf.set(line.call, line.id);
+    if (line.kind === "call" && !calledAt.has(line.id)) calledAt.set(line.id, line.at);
     if (line.kind !== "accepted" || !line.coalesced) continue;
     const over = ended.get(line.job) ?? Number.POSITIVE_INFINITY;
-    if (over < (calledAt.get(line.call) ?? 0)) faults.push(`${line.call} resolved to ${line.job}, which had ended`);
+    if (over < (calledAt.get(idOf.get(line.call) ?? "") ?? 0)) faults.push(`${line.call} resolved to ${line.job}, which had ended`);
   }
   return faults;
 }

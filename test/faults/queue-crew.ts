@@ -1,7 +1,7 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildSync } from "esbuild";
 import { root } from "../../scripts/tsc.mjs";
@@ -9,23 +9,30 @@ import { USUAL, type QueueSettings } from "./queue-settings.js";
 
 let bundle: string | undefined;
 
-/** The program in one file, with the sources and the clients in it: many are started, and so each takes a third of the time. */
+/**
+ * The program in one file, with the sources and the clients in it: many are started, and so each takes a third of the time. Made once for
+ * each state of the sources.
+ */
 function bundled(): string {
   if (bundle !== undefined) return bundle;
-  const folder = join(root, "tmp/faults");
-  mkdirSync(folder, { recursive: true });
-  const outfile = join(folder, `queue-program.${process.pid}.cjs`);
-  buildSync({
+  const { outputFiles } = buildSync({
     entryPoints: [fileURLToPath(new URL("queue-program.ts", import.meta.url))],
-    outfile,
     bundle: true,
+    write: false,
     platform: "node",
     format: "cjs",
     external: ["pg-native"],
     tsconfig: join(root, "tsconfig.json"), // its paths lead to the sources
     ignoreAnnotations: true, // what is said of side effects is said of the built files
   });
-  return (bundle = outfile);
+  const [{ contents, hash } = { contents: new Uint8Array(), hash: "" }] = outputFiles;
+  const file = join(root, "tmp/faults", `queue-program.${hash.replaceAll(/\W/g, "")}.cjs`);
+  if (!existsSync(file)) {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(`${file}.${process.pid}`, contents);
+    renameSync(`${file}.${process.pid}`, file);
+  }
+  return (bundle = file);
 }
 
 /** A machine that does much else meanwhile ends processes late. */

@@ -35,7 +35,7 @@ type Backend = { readonly backend: "redis" | "postgres"; readonly connection: st
 /** Has a crew at work on a queue while its server is disturbed, and reads the ledger when all jobs have come to an end. */
 export async function disturbQueue(
   what: string,
-  { seed, size = 2, forgets = false, ...backend }: Backend & { readonly seed: number; readonly size?: number; readonly forgets?: boolean },
+  { seed, size = 2, ...backend }: Backend & { readonly seed: number; readonly size?: number },
   disturbance: (tools: Disturbance) => Promise<void>,
 ): Promise<Disturbed> {
   const ledger = await startRedis();
@@ -46,7 +46,7 @@ export async function disturbQueue(
     await disturbance({ crew, ...scribe(ledger.port) });
     const troubles = await crew.idle();
     const outsider = new Queue({ engine: bullmqEngine({ ...backend, timeLimit: "20s" }), namespace, timeout: "25s" });
-    await drained(outsider, ledger.port, forgets);
+    await drained(outsider, ledger.port);
     const exits = await crew.end();
     const lines = await readLines(ledger.port);
     const account = jobAccountOf(lines, await standingOf(outsider, lines));
@@ -108,7 +108,7 @@ function idsOf(lines: readonly JobLine[]): readonly string[] {
   return [...new Set(lines.flatMap((line) => (line.kind === "call" ? [line.id] : line.kind === "accepted" ? [line.job] : [])))];
 }
 
-async function drained(queue: Queue, ledgerPort: number, forgets: boolean): Promise<void> {
+async function drained(queue: Queue, ledgerPort: number): Promise<void> {
   const ended = new Set<string>();
   const ids = idsOf(await readLines(ledgerPort));
   await eventually(
@@ -122,7 +122,7 @@ async function drained(queue: Queue, ledgerPort: number, forgets: boolean): Prom
       }
       return true;
     },
-    forgets ? DRAIN_LIMIT_MS / 4 : DRAIN_LIMIT_MS,
+    DRAIN_LIMIT_MS,
   );
 }
 
