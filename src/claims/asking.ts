@@ -106,6 +106,7 @@ export abstract class Asking implements Hold {
       this.#asking = false;
       if (!answer.ok) return answer;
       this.held = true;
+      this.#stray = false; // the two are one claim
       return { ok: true, fence: answer.fence, claimedAt };
     } catch (thrown) {
       return this.#failed(thrown);
@@ -153,11 +154,17 @@ export abstract class Asking implements Hold {
    *
    *     this run   |- set nx: no answer in time   |- set nx again, as the same owner: granted
    *     the store        |- (late) granted -------------|- granted: the two are one claim
+   *
+   * While the key is being freed, a late grant may have come after the release, and is one anew. It is given back when the answer is known:
+   *
+   *     this run   |- set nx: no answer in time   |- set nx: granted   |- delete: done, its answer is late
+   *     the store                                                                    |- (late) granted anew
    */
   readonly #clearUp = (late: SetResult): void => {
-    if (!late.ok || this.held) return;
-    if (this.#asking) this.#stray = true;
-    else this.giveBack();
+    if (!late.ok) return;
+    const isBeingFreed = this.held && this.lease?.isConcluding === true;
+    if (this.#asking || isBeingFreed) this.#stray = true;
+    else if (!this.held) this.giveBack();
   };
 }
 

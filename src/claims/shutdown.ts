@@ -119,6 +119,7 @@ export function forgetLost(run: Run): void {
 export function concluded(key: HeldKey): void {
   held.delete(key);
   key.asking.held = false;
+  key.asking.giveUp(); // of what was granted anew while it was freed
   if (held.size === 0) onLastConcluded?.();
 }
 
@@ -156,6 +157,7 @@ async function end(graceMs: number): Promise<readonly string[]> {
   for (const key of left) {
     key.freed = true;
     key.lease.stopRenewing();
+    key.lease.concluding(); // the releases wait for each other, and late grants come in between
     key.run.scope.cancel(reason);
   }
   await Promise.all(left.map(async (key) => key.free("shutdown")));

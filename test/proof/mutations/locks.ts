@@ -59,6 +59,18 @@ export const locks: readonly Mutation[] = [
     caughtBy: ["the answer is true"],
   },
   {
+    name: "a key that is granted anew while it is freed is kept",
+    changes: [{ file: "claims/shutdown.ts", find: "key.asking.giveUp();", replace: "" }],
+    scenario: "a claim that is overtaken by its own repetition and by the release",
+    caughtBy: ["nothing is kept without a reason", "what is told is true"],
+  },
+  {
+    name: "what is granted anew while a key is let go is kept",
+    changes: [{ file: "claims/asking.ts", find: "this.#asking || isBeingFreed", replace: "this.#asking" }],
+    scenario: "a claim that is overtaken by its own repetition and by the release",
+    caughtBy: ["nothing is kept without a reason"],
+  },
+  {
     name: "a freed lock wakes nobody",
     changes: [{ file: "claims/lease.ts", find: "wakeFirst(key);", replace: "" }],
     scenario: "three callers of a lock in one process, and its shutdown",

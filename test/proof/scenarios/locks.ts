@@ -57,7 +57,7 @@ export const locks: readonly Scenario[] = [
     callers: [ANY_END],
     faults: ["slow", "late"],
     hits: ["claim", "delete"],
-    quick: { depth: 10, faults: 1 },
+    quick: { depth: 10, faults: 2 },
     long: { depth: 12, faults: 3 },
   },
   {
