@@ -8,7 +8,7 @@ import { QUEUE_LEASE_MS, TIME_LIMIT_MS } from "./queue-settings.js";
 
 const SEED = 20_261_215;
 const ROUNDS = LONG ? 20 : 1;
-const LIMIT_MS = LONG ? 1_800_000 : 240_000;
+const LIMIT_MS = LONG ? 1_800_000 : 300_000;
 
 let server: DurableRedis;
 beforeAll(async () => {
