@@ -72,11 +72,13 @@ function aloneRows(rows, library) {
     .map(({ name, file }) => ({ name: alone(name), every: 12, sample: (clock) => apart("alone.mjs", library, file, name, clock) }));
 }
 
+/** The rows whose names hold the text, and what they are compared with, and so on. */
 function chosen(rows, text) {
   if (text === undefined) return rows;
-  const wanted = rows.filter(({ name }) => name.includes(text));
-  const related = new Set(
-    wanted.flatMap(({ name, floor, peers = [] }) => [name, floor, ...[name, ...peers].flatMap((row) => [row, alone(row)])]),
-  );
-  return rows.filter(({ name }) => related.has(name));
+  const names = new Set(rows.filter(({ name }) => name.includes(text)).map(({ name }) => name));
+  for (const name of names) {
+    const { floor, peers = [] } = rows.find((row) => row.name === name) ?? {};
+    for (const other of [floor, ...peers, ...(peers.length > 0 ? [name, ...peers].map(alone) : [])]) names.add(other); // goes through these, too
+  }
+  return rows.filter(({ name }) => names.has(name));
 }
