@@ -144,8 +144,9 @@ export class Ledger {
     if (call.operation === "claim") this.#world.callerOf(call.owner)?.asked.heard(call, answer, this.#world.now);
   }
 
-  /** Who pauses in the process of this call, since another holds its key. */
-  pausing({ process, key }: Call): readonly Caller[] {
+  /** Who pauses in the process of this call, since another holds its key. What is given back after a run's end wakes nobody. */
+  pausing({ process, key, owner, operation }: Call): readonly Caller[] {
+    if (operation === "delete" && this.#world.callerOf(owner)?.state === "ended") return [];
     return this.#world.callers.filter((caller) => caller.process === process && this.#isPausing(caller, key));
   }
 
