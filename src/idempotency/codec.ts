@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { andThen, type Awaitable } from "../support/and-then.js";
+import { andThen, settle, type Awaitable } from "../support/and-then.js";
 import { UnstorableOutputError } from "../errors.js";
 import { readTagged, writeTagged } from "../support/tagged.js";
 import { toError, messageOf } from "../support/thrown.js";
@@ -13,22 +13,30 @@ export type Encoded = { readonly text: string } | { readonly why: "unstorable" |
  * The output as text that keeps its types: in devalue's tagged JSON, either as zod takes it back through the schema's codecs, or as
  * `work` returned it. It is held against what a replay would give, so that the first answer and every later one are the same.
  */
-export async function encodeOutput(run: Run, outcome: SuccessOutcome, maxBytes: number): Promise<Encoded> {
-  try {
-    for (const value of new Set([encodedSide(run, outcome), outcome.returned])) {
-      const text = writeTagged(value);
-      const bytes = Buffer.byteLength(text);
-      if (bytes > maxBytes) return tooLarge(run, bytes, maxBytes);
-      if (await isFaithful(run, text, outcome.output)) return { text };
-    }
-    throw new TypeError("its schema gives another output each time it parses");
-  } catch (thrown) {
-    const error = toError(thrown);
-    const path: unknown = Reflect.get(error, "path"); // where devalue met what it cannot write
-    const where = typeof path === "string" && path !== "" ? ` at output${path}` : "";
-    const message = `The output of ${run.plan.name} cannot be stored${where}: ${messageOf(error)}`;
-    return { why: "unstorable", error: new UnstorableOutputError(message, { cause: error }) };
-  }
+export function encodeOutput(run: Run, outcome: SuccessOutcome, maxBytes: number): Awaitable<Encoded> {
+  return settle(
+    () => faithfulText(run, outcome, [...new Set([encodedSide(run, outcome), outcome.returned])], maxBytes),
+    (encoded) => encoded,
+    (thrown) => unstorable(run, toError(thrown)),
+  );
+}
+
+/** The text of the first of the values that a replay would make the output of. */
+function faithfulText(run: Run, outcome: SuccessOutcome, values: readonly unknown[], maxBytes: number): Awaitable<Encoded> {
+  if (values.length === 0) throw new TypeError("its schema gives another output each time it parses");
+  const text = writeTagged(values[0]);
+  const bytes = Buffer.byteLength(text);
+  if (bytes > maxBytes) return tooLarge(run, bytes, maxBytes);
+  return andThen(isFaithful(run, text, outcome.output), (faithful) =>
+    faithful ? { text } : faithfulText(run, outcome, values.slice(1), maxBytes),
+  );
+}
+
+function unstorable({ plan }: Run, error: Error): Encoded {
+  const path: unknown = Reflect.get(error, "path"); // where devalue met what it cannot write
+  const where = typeof path === "string" && path !== "" ? ` at output${path}` : "";
+  const message = `The output of ${plan.name} cannot be stored${where}: ${messageOf(error)}`;
+  return { why: "unstorable", error: new UnstorableOutputError(message, { cause: error }) };
 }
 
 function tooLarge({ plan }: Run, bytes: number, maxBytes: number): Encoded {
@@ -38,13 +46,13 @@ function tooLarge({ plan }: Run, bytes: number, maxBytes: number): Encoded {
   };
 }
 
-/** Is what a replay would read from the text the output again? */
-async function isFaithful(run: Run, text: string, output: unknown): Promise<boolean> {
-  try {
-    return isSame(await decodeOutput(run, text), output);
-  } catch {
-    return false; // the schema does not take it back
-  }
+/** Is what a replay would read from the text the output again? Not if the schema does not take it back. */
+function isFaithful(run: Run, text: string, output: unknown): Awaitable<boolean> {
+  return settle(
+    () => andThen(decodeOutput(run, text), (replayed) => isSame(replayed, output)),
+    (same) => same,
+    () => false,
+  );
 }
 
 /** Equal all the way down; what can be written is equal when it is written alike, an invalid date say. */
