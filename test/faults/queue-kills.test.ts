@@ -6,7 +6,7 @@ import { chances, LONG } from "./crew.js";
 import { disturbQueue, expectQueueKept, type Disturbance } from "./queue-disturb.js";
 
 const SEED = 20_261_207;
-const KILLS = LONG ? 300 : 30;
+const KILLS = LONG ? 300 : 20;
 /** So many processes at once; each is killed and replaced on its own. */
 const PLACES = 3;
 
