@@ -30,6 +30,7 @@ export default defineConfig({
   resolve: { alias },
   test: {
     testTimeout: 20_000,
+    hookTimeout: 60_000,
     maxWorkers: 2,
     projects: [
       { extends: true, test: { name: "standard", include: ["test/**/*.test.ts"], exclude: others } },
