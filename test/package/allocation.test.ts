@@ -20,19 +20,19 @@ interface Pin {
  * reason in the commit.
  */
 const PINS: Readonly<Record<string, Pin>> = {
-  execute: { promises: 4, bytes: 5_846 },
-  "execute, parsed input": { promises: 4, bytes: 6_574 },
-  "execute, parsed input, retryOn": { promises: 5, bytes: 7_286 },
-  "locked execute": { promises: 6, bytes: 13_626 },
-  "idempotent execute, first run": { promises: 6, bytes: 14_021 },
-  "idempotent execute, duplicate": { promises: 3, bytes: 9_615 },
-  "idempotent execute, replay": { promises: 3, bytes: 12_980 },
+  execute: { promises: 4, bytes: 5_619 },
+  "execute, parsed input": { promises: 4, bytes: 6_347 },
+  "execute, parsed input, retryOn": { promises: 5, bytes: 7_060 },
+  "locked execute": { promises: 6, bytes: 12_795 },
+  "idempotent execute, first run": { promises: 6, bytes: 13_058 },
+  "idempotent execute, duplicate": { promises: 3, bytes: 9_164 },
+  "idempotent execute, replay": { promises: 3, bytes: 12_550 },
 };
 
 /** The major versions of Node that were measured: the same promises in all of them, and these bytes in the first. */
 const PINNED_ON: readonly number[] = [20, 22, 24];
-/** By so much bytes may differ there; from one process to the next it is less than a two-hundredth. */
-const MARGIN = 0.02;
+/** By so much bytes may differ there; from one process to the next it is a hundredth, or two. */
+const MARGIN = 0.04;
 /** Other versions allocate otherwise (24 a third less), and must not do much worse. */
 const MARGIN_ELSEWHERE = 0.25;
 

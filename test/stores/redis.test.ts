@@ -90,7 +90,7 @@ describe("what stands in Redis", () => {
     freshKey();
     for (const write of writes) {
       await write();
-      expect(await client.pttl(key)).toBeGreaterThanOrEqual(0);
+      expect(await client.pttl(key)).not.toBe(-1); // without end; the shortest may be over by now
       expect(await client.pttl(key)).toBeLessThan(60_000);
     }
   });
