@@ -124,8 +124,10 @@ function runsOf(lines: readonly Line[]): Map<string, LedgerRun> {
 }
 
 function note(run: LedgerRun, line: Extract<Line, { kind: "end" | "lost" | "completed" }>): void {
-  if (line.kind === "lost") run.lost = line.why;
-  else if (line.kind === "completed") run.completed = true;
+  // After the work only the release can have been refused. The client may have sent it twice, and another has taken the key in between.
+  if (line.kind === "lost") {
+    if (run.endedAt === undefined) run.lost = line.why;
+  } else if (line.kind === "completed") run.completed = true;
   else {
     run.endedAt = line.at;
     run.outcome = line.outcome;
