@@ -137,6 +137,7 @@ export abstract class Asking implements Hold {
   /** In the background, and as the owner: nobody else's claim can be hit, and nobody waits for it. If it fails, the lease ends by itself. */
   giveBack(): void {
     this.held = false;
+    this.#stray = false;
     const { clock, runId } = this.run;
     void settle(
       () => withinTime(clock, storeTimeoutMs(), () => this.store.delete(this.key, { owner: runId })),
@@ -160,8 +161,8 @@ export abstract class Asking implements Hold {
    *     this run   |- set nx: no answer in time   |- set nx: granted   |- delete: done, its answer is late
    *     the store                                                                    |- (late) granted anew
    */
-  readonly #clearUp = (late: SetResult): void => {
-    if (!late.ok) return;
+  readonly #clearUp = (late: SetResult | undefined): void => {
+    if (late?.ok !== true) return; // a store of somebody's may also give nothing
     const isBeingFreed = this.held && this.lease?.isConcluding === true;
     if (this.#asking || isBeingFreed) this.#stray = true;
     else if (!this.held) this.giveBack();

@@ -73,7 +73,7 @@ function read(owner: object, key: PropertyKey): unknown {
 /** Sets an own property, also when it is called `__proto__`. */
 export function setOwn(target: object, key: PropertyKey, value: unknown): void {
   if (key === "__proto__") Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
-  else (target as Record<PropertyKey, unknown>)[key] = value; // objects take any key
+  else Reflect.set(target, key, value); // an assignment would throw where a person has frozen the bag
 }
 
 export function isPlain(value: object): boolean {

@@ -1,4 +1,4 @@
-import { frozenCopy } from "../support/freeze.js";
+import { frozenCopy, isPlain } from "../support/freeze.js";
 import { messageOf } from "../support/thrown.js";
 import type { Outcome } from "./outcome.js";
 import { resultJson, type ResultJson, type ResultJsonOptions } from "./result-json.js";
@@ -42,11 +42,13 @@ export function sealResult(run: Run, outcome: Outcome): Result {
   return Object.freeze(whole);
 }
 
-/** What the task and its layers noted, and over it what the outcome says. That is a frozen copy since it was sealed. */
+/** What the task and its layers noted, and over it what the outcome says. If that is plain, it is a frozen copy since it was sealed. */
 function metadataOf(run: Run, { metadata }: Outcome): object {
-  if (run.notes === undefined) return metadata ?? NO_METADATA;
-  run.note(metadata);
-  return frozenCopy(run.notes);
+  if (typeof metadata === "object") {
+    if (run.notes === undefined && isPlain(metadata)) return metadata;
+    run.note(metadata);
+  }
+  return run.notes === undefined ? NO_METADATA : frozenCopy(run.notes);
 }
 
 /** What only results of this status have. The words first: they are what a person looks for in a log. */
