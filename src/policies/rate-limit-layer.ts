@@ -46,8 +46,10 @@ function uncounted(run: Run, next: Step, why: "gate" | "missing_key" | "store_er
 async function count(run: Run, limiter: Limiter, key: string): Promise<LimiterAnswer | { readonly error: Error } | "cancelled"> {
   try {
     const store = countingStore(storeOf(run.plan));
-    const answer = withinTime(run.clock, storeTimeoutMs(), () => limiter.ask(store, key));
-    return await (answer instanceof Promise ? untilCancelled(run.scope, answer) : answer);
+    return await untilCancelled(
+      run.scope,
+      withinTime(run.clock, storeTimeoutMs(), () => limiter.ask(store, key)),
+    );
   } catch (thrown) {
     const error = toError(thrown);
     announce(run, "rate_limit_store_error")?.({ rateLimitKey: key, error });
