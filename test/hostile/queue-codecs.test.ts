@@ -1,5 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { aesGcm } from "taskwright/queue";
+import { Task } from "taskwright";
+import { aesGcm, Queue, type Codec } from "taskwright/queue";
+import { z } from "zod";
+import { settle } from "../support/manual-clock.js";
 
 const codec = aesGcm({ keys: { old: new Uint8Array(32).fill(1), now: new Uint8Array(32).fill(2) }, current: "now" });
 const bytes = await codec.encode(Buffer.from("secret"));
@@ -36,4 +39,25 @@ describe("what aesGcm has encrypted", () => {
     const nonces = await Promise.all(Array.from({ length: 1_000 }, async () => codec.encode(Buffer.from("secret"))));
     expect(new Set(nonces.map((each) => Buffer.from(each).subarray(4, 16).toString("hex"))).size).toBe(1_000);
   });
+});
+
+test("a codec that fails for one entry of a call, while another entry is wrong by itself, leaves no rejection unheard", async () => {
+  const failing: Codec = {
+    name: "failing",
+    encode: async () => {
+      await settle();
+      throw new Error("no key today");
+    },
+    decode: (given) => given,
+  };
+  class Charge extends Task.with({ name: "Charge", input: z.object({ id: z.string() }) }) {
+    async work(): Promise<void> {}
+  }
+  const queue = new Queue({ codecs: [failing] });
+
+  const call = queue.enqueueMany(Charge, [{ input: { id: "a" } }, { input: { id: "b" }, uniqueKey: " " }]);
+
+  await expect(call).rejects.toThrow("uniqueKey is blank");
+  await settle(); // an unhandled rejection would fail the test run
+  await queue.close();
 });
