@@ -17,7 +17,8 @@ const end = (owner: string, at: number, outcome: "success" | "failure" = "succes
   pid: 1,
 });
 const completed = (owner: string, at: number): Line => ({ kind: "completed", owner, at, pid: 1 });
-const lost = (owner: string, at: number): Line => ({ kind: "lost", owner, why: "expired", at, pid: 1 });
+const lost = (owner: string, at: number, why: "expired" | "refused" = "expired"): Line => ({ kind: "lost", owner, why, at, pid: 1 });
+const LOCK = "cmdx:lock:W:1";
 const answer = (run: string, status: "success" | "skipped" | "failed", code?: string): Line => ({
   kind: "answer",
   task: "Charge",
@@ -35,6 +36,14 @@ describe("the account of a ledger", () => {
     ["while another is at work", [start("a", 0), start("b", 10), end("a", 20)]],
     ["before the lease of one that died is over", [start("a", 0), start("b", LEASE - 3_000)]],
     ["before the lease of one that has lost it is over", [start("a", 0), lost("a", 10), end("a", 20), start("b", LEASE - 3_000)]],
+    [
+      "while another is at work whose release is refused later",
+      [start("a", 0, LOCK), start("b", 10, LOCK), end("a", 20), lost("a", 30, "refused")],
+    ],
+    [
+      "before the lease of a success whose recording was refused is over",
+      [start("a", 0), end("a", 20), lost("a", 30, "refused"), start("b", LEASE - 3_000)],
+    ],
     ["before the lease of a success that nobody recorded is over", [start("a", 0), end("a", 20), start("b", LEASE - 3_000)]],
   ])("sees a run that was let in %s", (_, lines) => {
     const { overlaps } = accountOf(lines);
@@ -51,7 +60,11 @@ describe("the account of a ledger", () => {
     ["after a failure", [start("a", 0), end("a", 20, "failure"), start("b", 20)]],
     ["after the lease of one that died", [start("a", 0), start("b", LEASE)]],
     ["on another key", [start("a", 0), start("b", 10, "cmdx:idem:Charge:id_2"), end("a", 20)]],
-    ["after one under a lock, which remembers nothing", [start("a", 0, "cmdx:lock:W:1"), end("a", 20), start("b", 20, "cmdx:lock:W:1")]],
+    ["after one under a lock, which remembers nothing", [start("a", 0, LOCK), end("a", 20), start("b", 20, LOCK)]],
+    [
+      "after a release that was sent twice, and refused then",
+      [start("a", 0, LOCK), end("a", 20), start("b", 25, LOCK), lost("a", 30, "refused")],
+    ],
   ])("lets a run pass that was let in %s", (_, lines) => {
     expect(accountOf(lines)).toMatchObject({ overlaps: [], repeats: [] });
   });

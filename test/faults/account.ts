@@ -124,15 +124,27 @@ function runsOf(lines: readonly Line[]): Map<string, LedgerRun> {
 }
 
 function note(run: LedgerRun, line: Extract<Line, { kind: "end" | "lost" | "completed" }>): void {
-  // After the work only the release can have been refused. The client may have sent it twice, and another has taken the key in between.
   if (line.kind === "lost") {
-    if (run.endedAt === undefined) run.lost = line.why;
+    if (!wasRelease(run, line)) run.lost = line.why;
   } else if (line.kind === "completed") run.completed = true;
   else {
     run.endedAt = line.at;
     run.outcome = line.outcome;
     if (!line.accepted) run.refusedByFence = true;
   }
+}
+
+/**
+ * After the work, and where there was no success to record, only the release can have been refused: the client has sent it twice, and
+ * another run has taken the key in between. The key was the run's until its end all the same, and nobody's before that.
+ */
+function wasRelease({ key, endedAt, outcome }: LedgerRun, { why }: Extract<Line, { kind: "lost" }>): boolean {
+  return why === "refused" && endedAt !== undefined && !remembers(key, outcome);
+}
+
+/** Is a success of it recorded under the key? */
+function remembers(key: string | undefined, outcome: LedgerRun["outcome"]): boolean {
+  return key?.startsWith("cmdx:idem:") === true && outcome === "success";
 }
 
 /** Runs that follow each other on one key, by the order in which they were let in. */
@@ -152,8 +164,7 @@ function heldUntil({ key, grantedAt, endedAt, outcome, lost }: LedgerRun): numbe
   const leaseOver = grantedAt + LEASE;
   if (endedAt === undefined) return leaseOver; // it died at its work
   if (lost !== undefined) return leaseOver;
-  const remembers = key?.startsWith("cmdx:idem:") === true && outcome === "success"; // it was not recorded, or it died before it could say so
-  return remembers ? Math.max(endedAt, leaseOver) : endedAt;
+  return remembers(key, outcome) ? Math.max(endedAt, leaseOver) : endedAt; // it was not recorded, or it died before it could say so
 }
 
 /** What a caller may be told, and what must be true then. */
