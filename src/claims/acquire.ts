@@ -1,11 +1,12 @@
 import { ShutdownError } from "../errors.js";
-import { andThen, settle, type Awaitable } from "../support/and-then.js";
+import { andThen, tryThen, type Awaitable } from "../support/and-then.js";
 import { toError } from "../support/thrown.js";
 import type { StoreEntry } from "../stores/store.js";
 import type { FailedOutcome, Outcome } from "../task/outcome.js";
 import type { Run } from "../task/run.js";
 import type { Asked, Asking, Granted } from "./asking.js";
-import { hold, refusesNow, type HeldKey } from "./shutdown.js";
+import { hold, type HeldKey } from "./held-key.js";
+import { refusesNow } from "./shutdown.js";
 import { Waiting } from "./waiting.js";
 
 /** What came of trying to take a key: it is held, or the run has its answer, or goes on without it. */
@@ -82,7 +83,7 @@ function heard<Key extends HeldKey>(acquiring: Acquiring<Key>, answer: Asked): A
   if (answer.ok) return taken(acquiring, answer);
   const { held } = answer;
   if (held === undefined) return { wait: undefined };
-  return settle<Outcome | "wait", Heard<Key>>(
+  return tryThen<Outcome | "wait", Heard<Key>>(
     () => acquiring.judge(held),
     (verdict) => {
       if (verdict === "wait") return { wait: held };

@@ -1,6 +1,6 @@
 import { StoreTimeoutError } from "../errors.js";
 import { untilCancelled } from "../support/abort.js";
-import { settle, type Awaitable } from "../support/and-then.js";
+import { tryThen, type Awaitable } from "../support/and-then.js";
 import { sleep } from "../support/sleep.js";
 import { toError } from "../support/thrown.js";
 import { withinTime } from "../support/time-limit.js";
@@ -78,7 +78,7 @@ export abstract class Asking implements Hold {
     this.#asking = true;
     const claimedAt = this.run.clock.now();
     this.#since ??= claimedAt;
-    return settle(
+    return tryThen(
       () => this.#call(),
       (answer) => this.#heard(answer, claimedAt),
       (thrown) => this.#failed(thrown),
@@ -139,7 +139,7 @@ export abstract class Asking implements Hold {
     this.held = false;
     this.#stray = false;
     const { clock, runId } = this.run;
-    void settle(
+    void tryThen(
       () => withinTime(clock, storeTimeoutMs(), () => this.store.delete(this.key, { owner: runId })),
       () => undefined,
       () => undefined,

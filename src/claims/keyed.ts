@@ -1,4 +1,4 @@
-import { andThen, settle, type Awaitable } from "../support/and-then.js";
+import { andThen, tryThen, type Awaitable } from "../support/and-then.js";
 import { isDefinitionError, MissingKeyError } from "../errors.js";
 import { passes, type Gates } from "../task/gates.js";
 import type { FailedOutcome, Outcome } from "../task/outcome.js";
@@ -35,7 +35,7 @@ function keyed(run: Run, { namespace, onMissingKey }: KeyRule, name: string, seg
  * there. What they throw is an ordinary failure, with nothing claimed.
  */
 export function orOutcome<T extends object>(run: Run, ask: () => Awaitable<T>): Awaitable<T | { readonly outcome: Outcome }> {
-  return settle<T, T | { readonly outcome: Outcome }>(
+  return tryThen<T, T | { readonly outcome: Outcome }>(
     ask,
     (answer) => (run.halt === undefined ? answer : { outcome: run.halt }),
     (thrown) => {

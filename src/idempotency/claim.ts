@@ -1,7 +1,7 @@
 import { acquire, type Acquired, type KeyPolicy, type WithoutKey } from "../claims/acquire.js";
 import { Asking, type Granted } from "../claims/asking.js";
 import type { LossReason } from "../claims/lease.js";
-import { HeldKey, type FreeReason } from "../claims/shutdown.js";
+import { HeldKey, type FreeReason } from "../claims/held-key.js";
 import { storeUnavailable } from "../claims/store-of.js";
 import type { Awaitable } from "../support/and-then.js";
 import type { StoreEntry } from "../stores/store.js";

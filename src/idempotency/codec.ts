@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { andThen, settle, type Awaitable } from "../support/and-then.js";
+import { andThen, tryThen, type Awaitable } from "../support/and-then.js";
 import { UnstorableOutputError } from "../errors.js";
 import { readTagged, writeTagged } from "../support/tagged.js";
 import { toError, messageOf } from "../support/thrown.js";
@@ -14,7 +14,7 @@ export type Encoded = { readonly text: string } | { readonly why: "unstorable" |
  * `work` returned it. It is held against what a replay would give, so that the first answer and every later one are the same.
  */
 export function encodeOutput(run: Run, outcome: SuccessOutcome, maxBytes: number): Awaitable<Encoded> {
-  return settle(
+  return tryThen(
     () => faithfulText(run, outcome, [...new Set([encodedSide(run, outcome), outcome.returned])], maxBytes),
     (encoded) => encoded,
     (thrown) => unstorable(run, toError(thrown)),
@@ -48,7 +48,7 @@ function tooLarge({ plan }: Run, bytes: number, maxBytes: number): Encoded {
 
 /** Is what a replay would read from the text the output again? Not if the schema does not take it back. */
 function isFaithful(run: Run, text: string, output: unknown): Awaitable<boolean> {
-  return settle(
+  return tryThen(
     () => andThen(decodeOutput(run, text), (replayed) => isSame(replayed, output)),
     (same) => same,
     () => false,

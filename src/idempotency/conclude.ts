@@ -1,6 +1,6 @@
 import { storeTimeoutMs } from "../claims/store-of.js";
 import { AbortScope } from "../support/abort.js";
-import { settle, type Awaitable } from "../support/and-then.js";
+import { tryThen, type Awaitable } from "../support/and-then.js";
 import { sleep } from "../support/sleep.js";
 import { toError } from "../support/thrown.js";
 import type { SetResult, StoreEntry } from "../stores/store.js";
@@ -27,7 +27,7 @@ export function complete(slot: HeldSlot, { ttlMs }: Idempotency): Awaitable<void
   lease.concluding();
   const giveUpAt = Math.min(lease.heldUntil, run.clock.now() + PATIENCE * storeTimeoutMs());
   const again = (thrown: unknown): Promise<void> => writeAgain(slot, value, ttlMs, giveUpAt, thrown);
-  return settle(
+  return tryThen(
     () => lease.write(value, ttlMs),
     (answer) => {
       try {

@@ -1,5 +1,5 @@
 import { isHeldAbove } from "../claims/asking.js";
-import { settle, type Awaitable } from "../support/and-then.js";
+import { tryThen, type Awaitable } from "../support/and-then.js";
 import { DuplicateError, FingerprintMismatchError } from "../errors.js";
 import { toError } from "../support/thrown.js";
 import type { StoreEntry } from "../stores/store.js";
@@ -47,7 +47,7 @@ function completedBefore(run: Run, options: Idempotency, identity: Identity, ent
   const skipped = duplicate(run, "skip", identity, entry);
   const { output: text } = slot.details;
   if (text === undefined) return skipped; // completed without output: there is nothing to replay
-  return settle<unknown, Outcome>(
+  return tryThen<unknown, Outcome>(
     () => decodeOutput(run, text),
     (output) => {
       announce(run, "idempotency_replayed")?.({ idempotencyKey: identity.key });

@@ -1,4 +1,4 @@
-import { concluded, forgetLost } from "../claims/shutdown.js";
+import { concluded, forgetLost } from "../claims/held-key.js";
 import { orOutcome } from "../claims/keyed.js";
 import { andThen, type Awaitable } from "../support/and-then.js";
 import type { Layer, Step } from "../task/layer.js";

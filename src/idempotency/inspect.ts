@@ -1,6 +1,6 @@
 import { DefinitionError } from "../errors.js";
 import { embeddedStore } from "../claims/store-of.js";
-import { settle } from "../support/and-then.js";
+import { promised } from "../support/and-then.js";
 import { checkOptions, checkWord, describe } from "../support/check.js";
 import { toMs, type Duration } from "../support/duration.js";
 import type { EntryPage, Store } from "../stores/store.js";
@@ -107,11 +107,8 @@ export async function keyFor<C extends TaskClass>(type: C, ...args: ExecuteArgum
   const run = outsideRuns(() => startRun(plan, input, idempotencyKey === undefined ? NO_OPTIONS : { idempotencyKey }, attachRun));
   const refused = await parseInput(run);
   if (refused?.status === "failed") throw refused.error;
-  const identified = await settle(
-    () => identify(run, { ...idempotency, fingerprint: false, onMissingKey: "run" }, keyNameOf(type)),
-    (known) => known,
-    rejectWithError,
-  );
+  const identifying = promised(() => identify(run, { ...idempotency, fingerprint: false, onMissingKey: "run" }, keyNameOf(type)));
+  const identified = await identifying.catch(rejectWithError);
   return "key" in identified ? identified.key : undefined;
 }
 

@@ -2,10 +2,10 @@ import { acquire, type KeyPolicy, type WithoutKey } from "../claims/acquire.js";
 import { Asking, isHeldAbove, type Granted } from "../claims/asking.js";
 import { keyOf, orOutcome } from "../claims/keyed.js";
 import type { LossReason } from "../claims/lease.js";
-import { concluded, forgetLost, HeldKey } from "../claims/shutdown.js";
+import { concluded, forgetLost, HeldKey } from "../claims/held-key.js";
 import { storeUnavailable } from "../claims/store-of.js";
 import { LockedError } from "../errors.js";
-import { andThen, settle, type Awaitable } from "../support/and-then.js";
+import { andThen, tryThen, type Awaitable } from "../support/and-then.js";
 import type { StoreEntry } from "../stores/store.js";
 import type { Layer, Step } from "../task/layer.js";
 import { announce } from "../task/observers.js";
@@ -43,7 +43,7 @@ function underLock(lock: HeldLock, next: Step): Awaitable<Outcome> {
   const { run } = lock;
   announce(run, "lock_acquired")?.({ lockKey: lock.key, waitedMs: run.clock.now() - lock.asking.since });
   const letGo = (outcome: Outcome): Awaitable<Outcome> => andThen(conclude(lock), () => outcome);
-  return settle(
+  return tryThen(
     () => next(run),
     letGo,
     (thrown) => letGo(outcomeOfThrown(run, thrown)),

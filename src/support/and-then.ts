@@ -10,7 +10,7 @@ export function andThen<T, R>(value: Awaitable<T>, next: (value: T) => Awaitable
 }
 
 /** Calls, and goes on with the answer or with what was thrown, be it at once or as a rejection. What `next` throws is its own. */
-export function settle<T, R>(
+export function tryThen<T, R>(
   call: () => Awaitable<T>,
   next: (value: T) => Awaitable<R>,
   failed: (thrown: unknown) => Awaitable<R>,

@@ -28,7 +28,6 @@ const SEAMS: readonly Change[] = [
   { file: "support/random.ts", find: "= Math.random;", replace: "= () => 0.5;" },
   { file: "claims/waiting.ts", find: "const FIRST_PAUSE_MS = 20;", replace: "const FIRST_PAUSE_MS = 1_000;" },
   { file: "policies/lock-layer.ts", find: "const LONGEST_PAUSE_MS = 250;", replace: "const LONGEST_PAUSE_MS = 1_000;" },
-  { file: "claims/shutdown.ts", find: "const held = new Bag", replace: "export const held = new Bag" },
   { file: "claims/waiting.ts", find: "const waiters = new Map", replace: "export const waiters = new Map" },
 ];
 
@@ -36,7 +35,7 @@ const SEAMS: readonly Change[] = [
 const ENTRY = `
   export * as api from "./index.js";
   export { configuration } from "./task/configuration.js";
-  export { held } from "./claims/shutdown.js";
+  export { held } from "./claims/held-key.js";
   export { waiters } from "./claims/waiting.js";
 `;
 interface Copy {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { andThen, promised, settle } from "../../src/support/and-then.js";
+import { andThen, promised, tryThen } from "../../src/support/and-then.js";
 
 const double = (value: number): number => value * 2;
 const broken = new Error("broken");
@@ -17,18 +17,18 @@ describe("going on with an answer or with what was thrown", () => {
   const failed = (thrown: unknown): unknown => [thrown];
 
   test("happens at once where the call answers or throws at once", () => {
-    expect(settle(() => 2, double, failed)).toBe(4);
-    expect(settle<number, unknown>(throwing, double, failed)).toEqual([broken]);
+    expect(tryThen(() => 2, double, failed)).toBe(4);
+    expect(tryThen<number, unknown>(throwing, double, failed)).toEqual([broken]);
   });
 
   test("happens later where the call gives a promise", async () => {
-    expect(await settle(() => Promise.resolve(2), double, failed)).toBe(4);
-    expect(await settle<number, unknown>(() => Promise.reject(broken), double, failed)).toEqual([broken]);
+    expect(await tryThen(() => Promise.resolve(2), double, failed)).toBe(4);
+    expect(await tryThen<number, unknown>(() => Promise.reject(broken), double, failed)).toEqual([broken]);
   });
 
   test("leaves what the going on itself throws to the caller", async () => {
-    expect(() => settle(() => 2, throwing, failed)).toThrow(broken);
-    await expect(settle(() => Promise.resolve(2), throwing, failed)).rejects.toBe(broken);
+    expect(() => tryThen(() => 2, throwing, failed)).toThrow(broken);
+    await expect(tryThen(() => Promise.resolve(2), throwing, failed)).rejects.toBe(broken);
   });
 });
 

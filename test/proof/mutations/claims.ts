@@ -74,7 +74,7 @@ export const claims: readonly Mutation[] = [
   },
   {
     name: "a loss is not told to the work",
-    changes: [{ file: "claims/shutdown.ts", find: "run.scope.abort(error);", replace: "" }],
+    changes: [{ file: "claims/held-key.ts", find: "run.scope.abort(error);", replace: "" }],
     scenario: "renewals that fail, and work that listens to its signal",
     caughtBy: ["a run at work holds the slot"],
   },

@@ -18,7 +18,7 @@ export const locks: readonly Mutation[] = [
   },
   {
     name: "the loss of a lock is not told to the work",
-    changes: [{ file: "claims/shutdown.ts", find: "run.scope.abort(error);", replace: "" }],
+    changes: [{ file: "claims/held-key.ts", find: "run.scope.abort(error);", replace: "" }],
     scenario: "renewals of a lock that fail, and work that listens to its signal",
     caughtBy: ["a run at work holds the slot"],
   },
@@ -60,7 +60,7 @@ export const locks: readonly Mutation[] = [
   },
   {
     name: "a key that is granted anew while it is freed is kept",
-    changes: [{ file: "claims/shutdown.ts", find: "key.asking.giveUp();", replace: "" }],
+    changes: [{ file: "claims/held-key.ts", find: "key.asking.giveUp();", replace: "" }],
     scenario: "a claim that is overtaken by its own repetition and by the release",
     caughtBy: ["nothing is kept without a reason", "what is told is true"],
   },
