@@ -89,7 +89,7 @@ export abstract class HeldKey implements LeaseOptions, InBag {
 export type FreeReason = "failed" | "skipped" | "shutdown";
 
 /** All of them in this process. */
-export const held = new Bag<HeldKey>();
+export const held: Bag<HeldKey> = new Bag<HeldKey>();
 let onLastConcluded: (() => void) | undefined;
 
 /** Remembers a key, until it is concluded. From now on a shutdown can call its run off. */
