@@ -40,7 +40,7 @@ export class Calls {
    */
   async make<T>(what: string, kind: keyof typeof AFTERWARDS, call: () => Promise<T>, ids: readonly string[] = []): Promise<T> {
     try {
-      const answer = await withinTime(systemClock, this.#limitMs, call);
+      const answer = await withinTime({ clock: systemClock, ms: this.#limitMs }, call);
       this.#complaint = undefined;
       return answer;
     } catch (thrown) {

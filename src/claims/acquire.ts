@@ -42,8 +42,8 @@ const VANISHINGS = 10;
  *
  * There is no second look at the store, between which and the first the key could change hands.
  */
-export function acquire<Key extends HeldKey>(acquiring: Acquiring<Key>): Awaitable<Acquired<Key>> {
-  return andThen(askOnce(acquiring), (answer) => ("wait" in answer ? untilAcquired(acquiring, answer.wait) : answer));
+export function acquire<Key extends HeldKey, R>(acquiring: Acquiring<Key>, next: (acquired: Acquired<Key>) => Awaitable<R>): Awaitable<R> {
+  return askOnce(acquiring, (answer) => ("wait" in answer ? untilAcquired(acquiring, answer.wait).then(next) : next(answer)));
 }
 
 /** Asks again and again, with pauses where it lost to an entry that it may wait for, and at once where that had vanished. */
@@ -57,7 +57,7 @@ async function untilAcquired<Key extends HeldKey>(acquiring: Acquiring<Key>, fir
         acquiring.giveUp();
         return { outcome: run.scope.aborted ? run.abortedOutcome() : acquiring.timeIsUp(held) };
       }
-      const answer = await askOnce(acquiring);
+      const answer = await askOnce<Key, Heard<Key>>(acquiring, (heardOf) => heardOf);
       if (!("wait" in answer)) return answer;
       held = answer.wait;
       if (held === undefined) vanished += 1;
@@ -69,13 +69,13 @@ async function untilAcquired<Key extends HeldKey>(acquiring: Acquiring<Key>, fir
 }
 
 /** One question, and what comes of it. */
-function askOnce<Key extends HeldKey>(acquiring: Acquiring<Key>): Awaitable<Heard<Key>> {
+function askOnce<Key extends HeldKey, R>(acquiring: Acquiring<Key>, next: (heard: Heard<Key>) => Awaitable<R>): Awaitable<R> {
   const { run } = acquiring;
   if (run.scope.cancelled || refusesNow(run)) {
     acquiring.giveUp();
-    return { outcome: run.scope.cancelled ? run.abortedOutcome() : shuttingDown(run) };
+    return next({ outcome: run.scope.cancelled ? run.abortedOutcome() : shuttingDown(run) });
   }
-  return andThen(acquiring.ask(), (answer) => heard(acquiring, answer));
+  return acquiring.ask((answer) => andThen(heard(acquiring, answer), next));
 }
 
 function heard<Key extends HeldKey>(acquiring: Acquiring<Key>, answer: Asked): Awaitable<Heard<Key>> {

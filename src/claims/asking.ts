@@ -1,5 +1,4 @@
 import { StoreTimeoutError } from "../errors.js";
-import { untilCancelled } from "../support/abort.js";
 import { tryThen, type Awaitable } from "../support/and-then.js";
 import { sleep } from "../support/sleep.js";
 import { toError } from "../support/thrown.js";
@@ -68,65 +67,56 @@ export abstract class Asking implements Hold {
     this.lease?.check();
   }
 
-  /** Asks once. A call that failed may have taken effect: it is made again as the same owner, who is then granted what he holds. */
-  ask(): Awaitable<Asked> {
+  /**
+   * Asks once, and goes on with the answer. A call that failed may have taken effect: it is made again as the same owner, who is then
+   * granted what he holds.
+   */
+  ask<R>(next: (answer: Asked) => Awaitable<R>): Awaitable<R> {
     this.#failures = 0;
-    return this.#try();
+    return this.#try(next);
   }
 
-  #try(): Awaitable<Asked> {
+  #try<R>(next: (answer: Asked) => Awaitable<R>): Awaitable<R> {
+    const { clock, scope } = this.run;
     this.#asking = true;
-    const claimedAt = this.run.clock.now();
+    const claimedAt = clock.now();
     this.#since ??= claimedAt;
-    return tryThen(
-      () => this.#call(),
-      (answer) => this.#heard(answer, claimedAt),
-      (thrown) => this.#failed(thrown),
+    const limits = { clock, ms: this.#limitMs, scope, late: this.#clearUp };
+    return tryThen<Asked, R>(
+      () => withinTime(limits, this.#claim, (answer) => this.#heard(answer, claimedAt)),
+      next,
+      (thrown) => (scope.cancelled ? next(this.#calledOff(thrown)) : this.#failed(thrown, next)),
     );
   }
 
-  #call(): Awaitable<SetResult | "cancelled"> {
-    const { clock, scope } = this.run;
-    const call = withinTime(clock, this.#limitMs, () => this.#claim(), this.#clearUp);
-    if (!(call instanceof Promise) || !scope.cancellable) return call;
-    return untilCancelled(scope, call).then((answer) => {
-      if (answer !== "cancelled") return answer;
-      this.#asking = false; // the run is called off, and does not wait for the answer that is still to come
-      call.then(this.#clearUp, () => undefined);
-      return answer;
-    });
+  #heard(answer: SetResult, claimedAt: number): Asked {
+    // Where the event loop stood still, the answer can be read before the alarm rings that was due: late it is all the same.
+    if (answer.ok && this.run.clock.now() - claimedAt >= this.#limitMs) throw new StoreTimeoutError(SEEN_LATE);
+    this.#asking = false;
+    if (!answer.ok) return answer;
+    this.held = true;
+    this.#stray = false; // the two are one claim
+    return { ok: true, fence: answer.fence, claimedAt };
   }
 
-  #heard(answer: SetResult | "cancelled", claimedAt: number): Awaitable<Asked> {
-    const { clock, scope } = this.run;
-    try {
-      if (answer === "cancelled") return { error: toError(scope.reason) };
-      // Where the event loop stood still, the answer can be read before the alarm rings that was due: late it is all the same.
-      if (answer.ok && clock.now() - claimedAt >= this.#limitMs) throw new StoreTimeoutError(SEEN_LATE);
-      this.#asking = false;
-      if (!answer.ok) return answer;
-      this.held = true;
-      this.#stray = false; // the two are one claim
-      return { ok: true, fence: answer.fence, claimedAt };
-    } catch (thrown) {
-      return this.#failed(thrown);
-    }
+  /** The run does not wait for the answer that is still to come. */
+  #calledOff(reason: unknown): Asked {
+    this.#asking = false;
+    return { error: toError(reason) };
   }
 
-  #failed(thrown: unknown): Awaitable<Asked> {
+  #failed<R>(thrown: unknown, next: (answer: Asked) => Awaitable<R>): Awaitable<R> {
     const error = toError(thrown);
     this.tellStoreError(error);
     this.#failures += 1;
     this.#asking = this.#failures <= REPEATS && !this.run.scope.aborted;
-    return this.#asking ? this.#repeat(error) : { error };
+    return this.#asking ? this.#repeat(error, next) : next({ error });
   }
 
-  async #repeat(error: Error): Promise<Asked> {
+  async #repeat<R>(error: Error, next: (answer: Asked) => Awaitable<R>): Promise<R> {
     const { clock, scope } = this.run;
     await sleep(clock, PAUSE_MS, scope);
-    if (!scope.cancelled) return this.#try();
-    this.#asking = false;
-    return { error };
+    return scope.cancelled ? next(this.#calledOff(error)) : this.#try(next);
   }
 
   /** Nobody will ask again, and nothing is held: what a late call may have been granted is given back. */
@@ -140,15 +130,14 @@ export abstract class Asking implements Hold {
     this.#stray = false;
     const { clock, runId } = this.run;
     void tryThen(
-      () => withinTime(clock, storeTimeoutMs(), () => this.store.delete(this.key, { owner: runId })),
+      () => withinTime({ clock, ms: storeTimeoutMs() }, () => this.store.delete(this.key, { owner: runId })),
       () => undefined,
       () => undefined,
     );
   }
 
-  #claim(): Awaitable<SetResult> {
-    return this.store.set(this.key, this.#value, { ttlMs: this.#leaseMs, nx: true, owner: this.run.runId });
-  }
+  readonly #claim = (): Awaitable<SetResult> =>
+    this.store.set(this.key, this.#value, { ttlMs: this.#leaseMs, nx: true, owner: this.run.runId });
 
   /**
    * A grant that comes late is given back, unless it is only the echo of one that is held, or may be by the call that is under way:

@@ -1,10 +1,10 @@
 import { LeaseLostError } from "../errors.js";
 import { Alarm, alarmsOf } from "../support/alarms.js";
-import { andThen, isThenable, type Awaitable } from "../support/and-then.js";
+import type { Awaitable } from "../support/and-then.js";
 import type { Clock } from "../support/clock.js";
 import { withinTime } from "../support/time-limit.js";
 import type { SetResult, Store } from "../stores/store.js";
-import { wakeAll, wakeFirst } from "./waiting.js";
+import { wakeFirst } from "./waiting.js";
 
 export type LossReason = "refused" | "expired" | "max_hold";
 
@@ -97,16 +97,10 @@ export class Lease extends Alarm {
     alarmsOf(this.#options.clock).off(this);
   }
 
-  /** One write to the key as its owner, which also ends the ownership. Rejects when the store does. */
-  write(value: string, ttlMs: number): Awaitable<SetResult> {
+  /** One write to the key as its owner, which also ends the ownership. Rejects when the store does, or `next` cannot read its answer. */
+  write<R>(value: string, ttlMs: number, next: (answer: SetResult) => Awaitable<R>): Awaitable<R> {
     const { store, key, owner } = this.#options;
-    return andThen(
-      this.#call(() => store.set(key, value, { ttlMs, xx: true, owner })),
-      (answer) => {
-        if (answer.ok) wakeAll(key);
-        return answer;
-      },
-    );
+    return this.#call(() => store.set(key, value, { ttlMs, xx: true, owner }), next);
   }
 
   /**
@@ -116,8 +110,8 @@ export class Lease extends Alarm {
   release(): Awaitable<"freed" | "lost"> {
     const { store, key, owner } = this.#options;
     this.stopRenewing();
-    return andThen(
-      this.#call(() => store.delete(key, { owner })),
+    return this.#call<boolean, "freed" | "lost">(
+      () => store.delete(key, { owner }),
       (freed) => {
         if (!freed) return this.#refusedRelease();
         wakeFirst(key);
@@ -129,7 +123,10 @@ export class Lease extends Alarm {
   async #refusedRelease(): Promise<"freed" | "lost"> {
     const { store, key } = this.#options;
     if (this.lost || this.remainingMs <= 0) return "lost";
-    return (await this.#call(() => store.get(key))) === undefined ? "freed" : "lost";
+    return this.#call(
+      () => store.get(key),
+      (entry) => (entry === undefined ? "freed" : "lost"),
+    );
   }
 
   /** Looks at the clock by itself: after the event loop has stood still, the alarm is late and the time is not. */
@@ -147,12 +144,10 @@ export class Lease extends Alarm {
   }
 
   /** No call outlasts the lease while there is one; what is tried after it is a last try. */
-  #call<T>(call: () => Awaitable<T>): Awaitable<T> {
-    const answer = call();
-    if (!isThenable(answer)) return answer;
+  #call<T, R>(call: () => Awaitable<T>, next: (answer: T) => Awaitable<R>): Awaitable<R> {
     const { clock, storeTimeoutMs } = this.#options;
     const left = this.remainingMs;
-    return withinTime(clock, left > 0 ? Math.min(storeTimeoutMs, left) : storeTimeoutMs, () => answer);
+    return withinTime({ clock, ms: left > 0 ? Math.min(storeTimeoutMs, left) : storeTimeoutMs }, call, next);
   }
 
   #nextDue(): number {
@@ -189,12 +184,11 @@ export class Lease extends Alarm {
     }
     this.#renewing = true;
     try {
-      const renewed = await withinTime(
-        clock,
-        Math.min(storeTimeoutMs, this.remainingMs),
-        () => store.renew(key, { owner, ttlMs: leaseMs }),
-        (late) => late || this.#refused(), // a refusal never becomes untrue, however late it comes
-      );
+      const late = (renewed: boolean): void => {
+        if (!renewed) this.#refused(); // a refusal never becomes untrue, however late it comes
+      };
+      const limits = { clock, ms: Math.min(storeTimeoutMs, this.remainingMs), late };
+      const renewed = await withinTime(limits, () => store.renew(key, { owner, ttlMs: leaseMs }));
       if (this.#ended) return;
       if (!renewed) return this.#refused();
       this.#heldUntil = now + safeMs(leaseMs);

@@ -1,4 +1,4 @@
-import { acquire, type Acquired, type KeyPolicy, type WithoutKey } from "../claims/acquire.js";
+import type { KeyPolicy, WithoutKey } from "../claims/acquire.js";
 import { Asking, type Granted } from "../claims/asking.js";
 import type { LossReason } from "../claims/lease.js";
 import { HeldKey, type FreeReason } from "../claims/held-key.js";
@@ -16,13 +16,8 @@ import { writeSlot } from "./slot.js";
 /** No pause of a run that waits is longer, in milliseconds. */
 const LONGEST_PAUSE_MS = 1_000;
 
-/** Claims the slot, or answers why not. */
-export function claimSlot(run: Run, options: Idempotency, identity: Identity): Awaitable<Acquired<HeldSlot>> {
-  return acquire(new SlotClaim(run, options, identity));
-}
-
 /** How a run claims its slot. */
-class SlotClaim extends Asking implements KeyPolicy<HeldSlot> {
+export class SlotClaim extends Asking implements KeyPolicy<HeldSlot> {
   readonly #options: Idempotency;
   readonly #identity: Identity;
 

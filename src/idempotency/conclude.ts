@@ -1,4 +1,5 @@
 import { storeTimeoutMs } from "../claims/store-of.js";
+import { wakeAll } from "../claims/waiting.js";
 import { AbortScope } from "../support/abort.js";
 import { tryThen, type Awaitable } from "../support/and-then.js";
 import { sleep } from "../support/sleep.js";
@@ -20,23 +21,16 @@ const PATIENCE = 3;
  * Marks the slot as completed, as its owner. The work is done and the result is a success, whatever becomes of this write: nothing
  * here may turn it into a failure, or free the slot for a second run.
  */
-export function complete(slot: HeldSlot, { ttlMs }: Idempotency): Awaitable<void> {
+export function complete<R>(slot: HeldSlot, { ttlMs }: Idempotency, next: () => R): Awaitable<R> {
   const { run, lease, identity } = slot;
   const details = { run: run.runId, fingerprint: identity.fingerprint, output: run.encodedOutput };
   const value = writeSlot({ state: "completed", details });
   lease.concluding();
   const giveUpAt = Math.min(lease.heldUntil, run.clock.now() + PATIENCE * storeTimeoutMs());
-  const again = (thrown: unknown): Promise<void> => writeAgain(slot, value, ttlMs, giveUpAt, thrown);
   return tryThen(
-    () => lease.write(value, ttlMs),
-    (answer) => {
-      try {
-        return written(slot, answer, false);
-      } catch (unreadable) {
-        return again(unreadable);
-      }
-    },
-    again,
+    () => lease.write(value, ttlMs, (answer) => written(slot, answer, false)),
+    next,
+    (thrown) => writeAgain(slot, value, ttlMs, giveUpAt, thrown).then(next),
   );
 }
 
@@ -49,7 +43,7 @@ async function writeAgain(slot: HeldSlot, value: string, ttlMs: number, giveUpAt
     if (clock.now() + pauseMs >= giveUpAt) return slot.lease.stopRenewing();
     await sleep(clock, pauseMs, UNHURRIED);
     try {
-      return written(slot, await slot.lease.write(value, ttlMs), true);
+      return await slot.lease.write(value, ttlMs, (answer) => written(slot, answer, true));
     } catch (again) {
       failure = again;
     }
@@ -64,6 +58,7 @@ function written({ run, lease, key }: HeldSlot, answer: SetResult, unsure: boole
     return run.note({ superseded: true });
   }
   lease.stopRenewing();
+  wakeAll(key);
   announce(run, "idempotency_completed")?.({ idempotencyKey: key });
 }
 

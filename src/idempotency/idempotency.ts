@@ -1,3 +1,4 @@
+import { acquire } from "../claims/acquire.js";
 import { concluded, forgetLost } from "../claims/held-key.js";
 import { orOutcome } from "../claims/keyed.js";
 import { andThen, type Awaitable } from "../support/and-then.js";
@@ -5,7 +6,7 @@ import type { Layer, Step } from "../task/layer.js";
 import { announce } from "../task/observers.js";
 import type { Outcome } from "../task/outcome.js";
 import type { Run } from "../task/run.js";
-import { claimSlot, type HeldSlot } from "./claim.js";
+import { SlotClaim, type HeldSlot } from "./claim.js";
 import { encodeOutput, type Encoded } from "./codec.js";
 import { complete, releaseReason } from "./conclude.js";
 import { identify } from "./identity.js";
@@ -22,7 +23,7 @@ export function idempotencyLayer(options: Idempotency, taskName: string): Layer 
       (identified) => {
         if ("outcome" in identified) return identified.outcome;
         if ("bypass" in identified) return unprotected(run, next, identified.bypass);
-        return andThen(claimSlot(run, options, identified), (slot) => {
+        return acquire(new SlotClaim(run, options, identified), (slot) => {
           if ("outcome" in slot) return slot.outcome;
           return "bypass" in slot ? unprotected(run, next, slot.bypass) : underClaim(slot, options, next);
         });
@@ -37,21 +38,26 @@ function unprotected(run: Run, next: Step, why: "gate" | "missing_key" | "store_
 
 function underClaim(slot: HeldSlot, options: Idempotency, next: Step): Awaitable<Outcome> {
   announce(slot.run, "idempotency_claimed")?.({ idempotencyKey: slot.key });
-  return andThen(next(slot.run), (outcome) => andThen(conclude(slot, options, outcome), () => outcome));
+  return andThen(next(slot.run), (outcome) => conclude(slot, options, outcome));
 }
 
 /** After a run was called off, its work may still have an effect on the way: the claim stays until the work has come to rest. */
-function conclude(slot: HeldSlot, options: Idempotency, outcome: Outcome): Awaitable<void> {
+function conclude(slot: HeldSlot, options: Idempotency, outcome: Outcome): Awaitable<Outcome> {
   const { run } = slot;
-  if (outcome.status === "success") return andThen(complete(slot, options), () => concluded(slot));
-  if (run.aftermath === undefined) return free(slot, outcome);
-  run.aftermath = run.aftermath.then(() => free(slot, outcome));
+  const settled = (): Outcome => {
+    concluded(slot);
+    return outcome;
+  };
+  if (outcome.status === "success") return complete(slot, options, settled);
+  if (run.aftermath === undefined) return andThen(free(slot, outcome), settled);
+  run.aftermath = run.aftermath.then(() => andThen(free(slot, outcome), () => concluded(slot)));
   forgetLost(run);
+  return outcome;
 }
 
 function free(slot: HeldSlot, outcome: Outcome): Awaitable<void> {
   slot.lease.concluding();
-  return andThen(slot.freed ? undefined : slot.free(releaseReason(outcome)), () => concluded(slot));
+  return slot.freed ? undefined : slot.free(releaseReason(outcome));
 }
 
 /** The layer that makes an output ready to be kept for replay, where it can still fail the run and be rolled back. */

@@ -25,7 +25,7 @@ export function lockLayer(options: Lock, name: string): Layer {
       (keyed) => {
         if ("outcome" in keyed) return keyed.outcome;
         if ("bypass" in keyed) return withoutLock(run, next, keyed.bypass);
-        return andThen(acquire(new LockClaim(run, options, keyed.key)), (lock) => {
+        return acquire(new LockClaim(run, options, keyed.key), (lock) => {
           if ("outcome" in lock) return lock.outcome;
           return "bypass" in lock ? withoutLock(run, next, lock.bypass) : underLock(lock, next);
         });

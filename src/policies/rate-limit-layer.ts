@@ -3,7 +3,6 @@ import { keyOf, orOutcome } from "../claims/keyed.js";
 import type { Resolver } from "../claims/resolver.js";
 import { storeOf, storeTimeoutMs } from "../claims/store-of.js";
 import { RateLimitedError, StoreUnavailableError } from "../errors.js";
-import { untilCancelled } from "../support/abort.js";
 import type { Awaitable } from "../support/and-then.js";
 import { messageOf, toError } from "../support/thrown.js";
 import { withinTime } from "../support/time-limit.js";
@@ -46,11 +45,9 @@ function uncounted(run: Run, next: Step, why: "gate" | "missing_key" | "store_er
 async function count(run: Run, limiter: Limiter, key: string): Promise<LimiterAnswer | { readonly error: Error } | "cancelled"> {
   try {
     const store = countingStore(storeOf(run.plan));
-    return await untilCancelled(
-      run.scope,
-      withinTime(run.clock, storeTimeoutMs(), () => limiter.ask(store, key)),
-    );
+    return await withinTime({ clock: run.clock, ms: storeTimeoutMs(), scope: run.scope }, () => limiter.ask(store, key));
   } catch (thrown) {
+    if (run.scope.cancelled) return "cancelled";
     const error = toError(thrown);
     announce(run, "rate_limit_store_error")?.({ rateLimitKey: key, error });
     return { error };

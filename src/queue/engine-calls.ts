@@ -42,7 +42,7 @@ export class EngineCalls {
     try {
       // Where jobs run within the enqueue, it takes as long as they do.
       if (this.#engine.runsWith !== undefined) return await call(this.#engine);
-      return await withinTime(configuration.clock, this.#limitMs + patienceMs, () => call(this.#engine), late);
+      return await withinTime({ clock: configuration.clock, ms: this.#limitMs + patienceMs, late }, () => call(this.#engine));
     } catch (thrown) {
       if (isDefinitionError(thrown)) throw thrown; // a mistake in the set-up, which no repetition mends
       throw this.#unavailable(what, ids, toError(thrown));

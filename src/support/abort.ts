@@ -128,23 +128,3 @@ function follow(signal: AbortSignal, scope: AbortScope): () => void {
   if (listener === undefined) listeners.set(signal, (listener = new SharedListener(signal)));
   return listener.add(scope);
 }
-
-/** Waits for the answer, but no longer than until the scope is cancelled. */
-export function untilCancelled<T>(scope: AbortScope, answer: Promise<T>): Promise<T | "cancelled"> {
-  if (!scope.cancellable) return answer;
-  return new Promise((resolve, reject) => {
-    const stopListening = scope.onAbort(() => {
-      if (scope.cancelled) resolve("cancelled");
-    });
-    answer.then(
-      (value) => {
-        stopListening();
-        resolve(value);
-      },
-      (error: unknown) => {
-        stopListening();
-        reject(error);
-      },
-    );
-  });
-}

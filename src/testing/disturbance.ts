@@ -1,4 +1,6 @@
 import type { Awaitable } from "../support/and-then.js";
+import { checkWord } from "../support/check.js";
+
 /** A store's methods; `claim` is `set` with `nx`, `complete` is `set` with `xx`. */
 export type StoreOperation = "claim" | "complete" | "set" | "get" | "delete" | "renew" | "entries" | "count";
 
@@ -45,6 +47,14 @@ export interface DisturbanceOptions {
   readonly error?: unknown;
 }
 
+const OPERATIONS: readonly StoreOperation[] = ["claim", "complete", "set", "get", "delete", "renew", "entries", "count"];
+const FAULTS: readonly Fault[] = ["fail-before", "fail-after", "lose-answer", "never-answer", "delay", "delay-answer"];
+
+function faultsOf(operation: StoreOperation): readonly (Fault | ReadFault | ClaimFault)[] {
+  if (operation === "get") return [...FAULTS, "stale"];
+  return operation === "claim" ? [...FAULTS, "vanish"] : FAULTS;
+}
+
 /** One thing that goes wrong, for as many calls as it was set up for. */
 export class Disturbance {
   /** Resolves once a call has met it: the point where a test looks round. */
@@ -58,8 +68,8 @@ export class Disturbance {
   #release!: () => void;
 
   constructor(operation: StoreOperation, fault: Fault | ReadFault | ClaimFault, options: DisturbanceOptions) {
-    this.#operation = operation;
-    this.#fault = fault;
+    this.#operation = checkWord("ChaosStore.disturb(): operation", operation, OPERATIONS);
+    this.#fault = checkWord("ChaosStore.disturb(): fault", fault, faultsOf(operation));
     this.#options = options;
     this.#left = options.times ?? 1;
     this.met = new Promise((resolve) => (this.#meet = resolve));

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { StoreTimeoutError } from "taskwright";
+import { AbortScope } from "../../src/support/abort.js";
 import { withinTime } from "../../src/support/time-limit.js";
 import { deferred, rejectionOf } from "./builders.js";
 import { ManualClock, settle } from "./manual-clock.js";
@@ -8,7 +9,7 @@ describe("a call with a time limit", () => {
   test("gives the answer that comes in time, and leaves no alarm that matters", async () => {
     const clock = new ManualClock();
     const call = deferred<string>();
-    const answer = withinTime(clock, 1_000, () => call.promise);
+    const answer = withinTime({ clock, ms: 1_000 }, () => call.promise);
 
     await clock.advance(999);
     call.resolve("in time");
@@ -22,9 +23,9 @@ describe("a call with a time limit", () => {
     const clock = new ManualClock();
     const error = new Error("connection lost");
 
-    await expect(withinTime(clock, 1_000, () => Promise.reject(error))).rejects.toBe(error);
+    await expect(withinTime({ clock, ms: 1_000 }, () => Promise.reject(error))).rejects.toBe(error);
     await expect(
-      withinTime(clock, 1_000, () => {
+      withinTime({ clock, ms: 1_000 }, () => {
         throw error;
       }),
     ).rejects.toBe(error);
@@ -32,7 +33,7 @@ describe("a call with a time limit", () => {
 
   test("rejects when the time is up, saying that the effect is not known", async () => {
     const clock = new ManualClock();
-    const answer = withinTime(clock, 1_000, () => new Promise(() => undefined));
+    const answer = withinTime({ clock, ms: 1_000 }, () => new Promise(() => undefined));
     const rejection = rejectionOf(answer);
 
     await clock.advance(1_000);
@@ -45,12 +46,7 @@ describe("a call with a time limit", () => {
     const clock = new ManualClock();
     const call = deferred<string>();
     const late: string[] = [];
-    const answer = withinTime(
-      clock,
-      1_000,
-      () => call.promise,
-      (value) => late.push(value),
-    );
+    const answer = withinTime({ clock, ms: 1_000, late: (value) => void late.push(value) }, () => call.promise);
     const rejection = rejectionOf(answer);
     await clock.advance(1_000);
 
@@ -64,7 +60,7 @@ describe("a call with a time limit", () => {
   test("lets a rejection that comes too late go", async () => {
     const clock = new ManualClock();
     const call = deferred<string>();
-    const answer = withinTime(clock, 1_000, () => call.promise);
+    const answer = withinTime({ clock, ms: 1_000 }, () => call.promise);
     const rejection = rejectionOf(answer);
     await clock.advance(1_000);
 
@@ -74,10 +70,57 @@ describe("a call with a time limit", () => {
     expect(await rejection).toBeInstanceOf(StoreTimeoutError);
   });
 
+  test("waits no longer than until its scope is cancelled, and hands over what comes after that", async () => {
+    const clock = new ManualClock();
+    const call = deferred<string>();
+    const late: string[] = [];
+    const scope = new AbortScope();
+    scope.cancellable = true;
+    const answer = withinTime({ clock, ms: 1_000, scope, late: (value) => void late.push(value) }, () => call.promise);
+    const rejection = rejectionOf(answer);
+
+    scope.abort("only a word to the work");
+    await clock.advance(999);
+    scope.cancel("an answer is wanted now");
+    expect(await rejection).toBe("only a word to the work");
+
+    await clock.advance(10_000); // the limit is off
+    call.resolve("too late");
+    await settle();
+    expect(late).toEqual(["too late"]);
+    expect(clock.pending).toBe(0);
+  });
+
+  test("an answer in time leaves nothing that listens to the scope", async () => {
+    const clock = new ManualClock();
+    const late: string[] = [];
+    const scope = new AbortScope();
+    scope.cancellable = true;
+
+    const answer = withinTime({ clock, ms: 1_000, scope, late: (value) => void late.push(value) }, () => Promise.resolve("in time"));
+
+    await expect(answer).resolves.toBe("in time");
+    scope.cancel("later");
+    await settle();
+    expect(late).toEqual([]);
+  });
+
+  test("rejects with what goes wrong in going on", async () => {
+    const error = new Error("unreadable");
+    const limits = { clock: new ManualClock(), ms: 1_000 };
+    const unreadable = (): never => {
+      throw error;
+    };
+
+    const answer = withinTime(limits, () => Promise.resolve("answer"), unreadable);
+
+    await expect(answer).rejects.toBe(error);
+  });
+
   test("does not wait for the limits of other calls", async () => {
     const clock = new ManualClock();
-    const slow = withinTime(clock, 5_000, () => new Promise(() => undefined));
-    const quick = withinTime(clock, 1_000, () => new Promise(() => undefined));
+    const slow = withinTime({ clock, ms: 5_000 }, () => new Promise(() => undefined));
+    const quick = withinTime({ clock, ms: 1_000 }, () => new Promise(() => undefined));
     const outcomes = Promise.allSettled([slow, quick]);
 
     await clock.advance(1_000);

@@ -158,9 +158,15 @@ describe("a disturbance", () => {
 
   test("is offered only for the operation that knows its fault", () => {
     // @ts-expect-error a claim does not read
-    const stale = chaos.disturb("claim", "stale");
+    expect(() => chaos.disturb("claim", "stale")).toThrow(/fault must be one of .*"vanish", got "stale"/);
     // @ts-expect-error a read is not refused
-    const vanish = chaos.disturb("get", "vanish");
-    expect([stale, vanish]).toHaveLength(2);
+    expect(() => chaos.disturb("get", "vanish")).toThrow(/fault must be one of .*"stale", got "vanish"/);
+  });
+
+  test("that is not known is refused, and not taken for none", () => {
+    const untyped = chaos as unknown as { disturb(operation: string, fault: string): void }; // as a program without types sees it
+
+    expect(() => untyped.disturb("claims", "delay")).toThrow(/operation must be one of "claim", .*got "claims"/);
+    expect(() => untyped.disturb("claim", "never")).toThrow(/fault must be one of "fail-before", .*got "never"/);
   });
 });

@@ -7,7 +7,10 @@ import type { StepName } from "./script.js";
 /** One step on one key, and who waits for its answer. */
 interface Step {
   readonly key: string;
-  readonly args: readonly [name: StepName, value: string, life: number | "", owner: string];
+  readonly name: StepName;
+  readonly value: string;
+  readonly life: number | "";
+  readonly owner: string;
   readonly resolve: (answer: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -42,11 +45,13 @@ export class Steps {
   take<Answer>(
     read: (answer: unknown) => Answer,
     key: string,
-    ...args: [name: StepName, value?: string, life?: number, owner?: string]
+    name: StepName,
+    value: string = "",
+    life: number | "" = "",
+    owner: string = "",
   ): Promise<Answer> {
-    const [name, value = "", life = "", owner = ""] = args;
     return new Promise((resolve, reject) => {
-      this.#add({ key, args: [name, value, life, owner], resolve: (answer) => resolve(read(answer)), reject });
+      this.#add({ key, name, value, life, owner, resolve: (answer) => resolve(read(answer)), reject });
     });
   }
 
@@ -72,11 +77,15 @@ export class Steps {
 
   /** Never rejects: whoever waits for a step hears of it. */
   async #call(steps: readonly Step[]): Promise<void> {
-    const keys = steps.map(({ key }) => key);
-    const args = steps.flatMap((step) => step.args);
+    const keys: string[] = [];
+    const args: (string | number)[] = [];
+    for (const { key, name, value, life, owner } of steps) {
+      keys.push(key);
+      args.push(name, value, life, owner);
+    }
     try {
       const answers = await evaluate(this.#client, keys, args);
-      for (const [at, step] of steps.entries()) settle(step, answers[at]);
+      steps.forEach((step, at) => settle(step, answers[at]));
     } catch (error) {
       if (steps.length > 1 && isRefusal(error, "CROSSSLOT")) return this.#part(steps);
       for (const step of steps) step.reject(error);

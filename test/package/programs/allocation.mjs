@@ -49,6 +49,19 @@ class Replayed extends Task.with({ input, output }) {
 settings({ store })(Replayed);
 idempotentBy("paymentId", { onDuplicate: "replay" })(Replayed);
 
+/** Answers as a store does that is far away: in a promise, one for each call. @type {import("taskwright").Store} */
+const afar = {
+  get: (key) => Promise.resolve(store.get(key)),
+  set: (key, value, options) => Promise.resolve(store.set(key, value, options)),
+  delete: (key, options) => Promise.resolve(store.delete(key, options)),
+  renew: (key, options) => Promise.resolve(store.renew(key, options)),
+  entries: (options) => Promise.resolve(store.entries(options)),
+};
+
+class ClaimedAfar extends Parsed {}
+settings({ store: afar })(ClaimedAfar);
+idempotentBy("paymentId")(ClaimedAfar);
+
 let payments = 0;
 const held = { paymentId: "pay_held", amountCents: 1 };
 const fresh = () => ({ paymentId: `pay_${1_000_000 + (payments += 1)}`, amountCents: 1 });
@@ -62,6 +75,8 @@ const kinds = {
   "idempotent execute, first run": () => Claimed.execute(fresh()),
   "idempotent execute, duplicate": () => Claimed.execute(held),
   "idempotent execute, replay": () => Replayed.execute(held),
+  "idempotent execute in a store far away, first run": () => ClaimedAfar.execute(fresh()),
+  "idempotent execute in a store far away, duplicate": () => ClaimedAfar.execute(held),
 };
 
 /** The promises of one run, as often as they were counted. One more is made by the `await` itself. @param {() => Promise<unknown>} call */

@@ -66,7 +66,7 @@ export const claims: readonly Mutation[] = [
   {
     name: "a grant is taken however late it is seen",
     changes: [
-      { file: "claims/asking.ts", find: "if (answer.ok && clock.now() - claimedAt >= this.#limitMs)", replace: "if (false)" },
+      { file: "claims/asking.ts", find: "if (answer.ok && this.run.clock.now() - claimedAt >= this.#limitMs)", replace: "if (false)" },
       { file: "task/attempt.ts", find: "run.checkHolds();", replace: "" }, // it would notice, too
     ],
     scenario: "two callers, duplicates are skipped",
@@ -86,7 +86,7 @@ export const claims: readonly Mutation[] = [
   },
   {
     name: "renewals go on after the end of a run",
-    changes: [{ file: "idempotency/conclude.ts", find: "  lease.stopRenewing();\n  announce", replace: "  announce" }],
+    changes: [{ file: "idempotency/conclude.ts", find: "  lease.stopRenewing();\n  wakeAll", replace: "  wakeAll" }],
     scenario: "two callers, duplicates are skipped",
     caughtBy: ["a run that has ended renews nothing"],
   },

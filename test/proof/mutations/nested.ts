@@ -43,7 +43,7 @@ export const nested: readonly Mutation[] = [
     changes: [
       {
         file: "idempotency/idempotency.ts",
-        find: "run.aftermath = run.aftermath.then(() => free(slot, outcome));",
+        find: "run.aftermath = run.aftermath.then(() => andThen(free(slot, outcome), () => concluded(slot)));",
         replace: "concluded(slot);",
       },
     ],

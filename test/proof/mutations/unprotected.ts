@@ -45,11 +45,9 @@ export const unprotected: readonly Mutation[] = [
     name: "a run that was refused works without a claim",
     changes: [
       {
-        file: "idempotency/claim.ts",
-        find: "return acquire(new SlotClaim(run, options, identity));",
-        replace: `return Promise.resolve(acquire(new SlotClaim(run, options, identity))).then((acquired) =>
-          "outcome" in acquired ? { bypass: "store_error" } : acquired,
-        );`,
+        file: "idempotency/idempotency.ts",
+        find: 'if ("outcome" in slot) return slot.outcome;',
+        replace: 'if ("outcome" in slot) return unprotected(run, next, "store_error");',
       },
     ],
     scenario: "a store that fails at the claim, and work without it",
