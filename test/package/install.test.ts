@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -85,6 +85,8 @@ describe("the installed package", () => {
     const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { exports: object }; // our own file
     const names = Object.keys(manifest.exports).map((subpath) => `taskwright${subpath.slice(1)}`);
     const entries = names.filter((name) => !name.endsWith(".json"));
+    // Who loads the entry of an engine has installed the engine.
+    symlinkSync(join(root, "node_modules/bullmq"), join(folder, "node_modules/bullmq"));
     const program = [
       'import { createRequire } from "node:module";',
       "const require = createRequire(import.meta.url);",
