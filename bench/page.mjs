@@ -2,6 +2,8 @@
  * Writes what was measured into `docs/speed.md`, between the marks that stand there, and draws `docs/speed.svg`:
  *
  *     npm run --silent bench -- --json > tmp/speed.json && node bench/page.mjs tmp/speed.json
+ *
+ * Of further files, other runs or other versions of Node, the page says what was reached in each.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { BUDGETS } from "./budgets.mjs";
@@ -33,11 +35,12 @@ const COLUMNS = [
   ["bytes", ({ bytes }) => bytes && String(Math.round(bytes))],
 ];
 
-const [from = "tmp/speed.json"] = process.argv.slice(2);
-const measured = JSON.parse(readFileSync(from, "utf8"));
-const parts = { machine: machine(measured), budgets: budgets(measured.rows), figures: figures(measured.rows) };
+const [from = "tmp/speed.json", ...more] = process.argv.slice(2);
+const runs = [from, ...more].map((file) => JSON.parse(readFileSync(file, "utf8")));
+const [{ rows }] = runs;
+const parts = { machine: runs.map(machine).join("\n"), budgets: budgets(runs), figures: figures(rows) };
 writeFileSync(PAGE, Object.entries(parts).reduce(written, readFileSync(PAGE, "utf8")));
-writeFileSync(PLOT, draw(measured.rows));
+writeFileSync(PLOT, draw(rows));
 
 /** The page with the part between its two marks put in place of what was there. */
 function written(page, [name, text]) {
@@ -49,20 +52,25 @@ function written(page, [name, text]) {
 }
 
 /** Figures of a short run, or of a machine where others were at work, say so themselves. */
-function machine({ machine: { node, processor, cores, redis, load }, clock, rounds }) {
+function machine({ machine: { node, processor, cores, redis, load }, clock, rounds }, at) {
   const time = clock === "wall" ? "" : ", in processor time";
   const provisional = load > 1 || rounds < 25 || clock !== "wall";
   const where = `Node ${node}, ${processor}, ${cores} cores, Redis ${redis} on the same machine, load ${load.toFixed(1)} at the start`;
-  return `${where}; medians of ${rounds} rounds${time}.${provisional ? " **Provisional**: a short run, or a busy machine." : ""}`;
+  return `${at + 1}. ${where}; medians of ${rounds} rounds${time}.${provisional ? " **Provisional**: a short run, or a busy machine." : ""}`;
 }
 
-function budgets(rows) {
+/** A column for each run. What was met is set in bold. */
+function budgets(measured) {
   return table(
-    ["work", "must reach", "reached", ""],
-    BUDGETS.map(({ work, must, row, reached }) => {
-      const { text, met } = reached(rowNamed(rows, row));
-      return [work, must, text, met ? "met" : "**not met**"];
-    }),
+    ["work", "must reach", ...measured.map(({ machine: { node } }, at) => `${at + 1}. Node ${node.split(".")[0].slice(1)}`)],
+    BUDGETS.map(({ work, must, row, reached }) => [
+      work,
+      must,
+      ...measured.map((run) => {
+        const { text, met } = reached(rowNamed(run.rows, row));
+        return met ? `**${text}**` : text;
+      }),
+    ]),
   );
 }
 
