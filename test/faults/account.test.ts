@@ -37,6 +37,10 @@ describe("the account of a ledger", () => {
     ["before the lease of one that died is over", [start("a", 0), start("b", LEASE - 3_000)]],
     ["before the lease of one that has lost it is over", [start("a", 0), lost("a", 10), end("a", 20), start("b", LEASE - 3_000)]],
     [
+      "while one is at work that has lost its lease, before it is over",
+      [start("a", 0), lost("a", 10), start("b", 15), end("a", 20, "failure")],
+    ],
+    [
       "while another is at work whose release is refused later",
       [start("a", 0, LOCK), start("b", 10, LOCK), end("a", 20), lost("a", 30, "refused")],
     ],
@@ -59,6 +63,11 @@ describe("the account of a ledger", () => {
   test.each<[string, Line[]]>([
     ["after a failure", [start("a", 0), end("a", 20, "failure"), start("b", 20)]],
     ["after the lease of one that died", [start("a", 0), start("b", LEASE)]],
+    [
+      "after the lease of one that has lost it, and is still at work",
+      [start("a", 0), lost("a", 10), start("b", LEASE), end("a", LEASE + 9)],
+    ],
+    ["after one that had lost its lease has ended and let go", [start("a", 0), lost("a", 10), end("a", 20, "failure"), start("b", 25)]],
     ["on another key", [start("a", 0), start("b", 10, "cmdx:idem:Charge:id_2"), end("a", 20)]],
     ["after one under a lock, which remembers nothing", [start("a", 0, LOCK), end("a", 20), start("b", 20, LOCK)]],
     [

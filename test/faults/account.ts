@@ -163,7 +163,7 @@ function neighbours(runs: readonly LedgerRun[]): readonly Pair[] {
 function heldUntil({ key, grantedAt, endedAt, outcome, lost }: LedgerRun): number {
   const leaseOver = grantedAt + LEASE;
   if (endedAt === undefined) return leaseOver; // it died at its work
-  if (lost !== undefined) return leaseOver;
+  if (lost !== undefined) return remembers(key, outcome) ? leaseOver : Math.min(endedAt, leaseOver); // it lets go as soon as it has ended
   return remembers(key, outcome) ? Math.max(endedAt, leaseOver) : endedAt; // it was not recorded, or it died before it could say so
 }
 
