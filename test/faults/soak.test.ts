@@ -21,7 +21,7 @@ afterAll(() => server.stop());
 /** Lets the program run to its end, and reads what it wrote. */
 async function soak(settings: { lengthMs: number; loadMs: number; leaks: boolean }): Promise<Soak & { readonly end: unknown }> {
   mkdirSync(join(root, "tmp"), { recursive: true });
-  const out = join(root, "tmp", LONG ? "soak-long.json" : `soak${settings.leaks ? "-leaks" : ""}.json`);
+  const out = join(root, "tmp", `soak${LONG ? "-long" : ""}${settings.leaks ? "-leaks" : ""}.json`);
   const program = new Program("soak.mjs", { port: server.port, out, ...settings });
   await program.next("done"); // fails with what it said when it ended before, by a rejection that nobody handled say
   const end = await program.end(20_000);
