@@ -43,8 +43,8 @@ export function sealResult(run: Run, outcome: Outcome): Result {
 }
 
 /** What the task and its layers noted, and over it what the outcome says. If that is plain, it is a frozen copy since it was sealed. */
-function metadataOf(run: Run, { metadata }: Outcome): object {
-  if (typeof metadata === "object") {
+function metadataOf(run: Run, { metadata }: { readonly metadata?: unknown }): object {
+  if (typeof metadata === "object" && metadata !== null) {
     if (run.notes === undefined && isPlain(metadata)) return metadata;
     run.note(metadata);
   }

@@ -11,6 +11,7 @@ import {
   type SetResult,
 } from "taskwright";
 import { describe, expect, test } from "vitest";
+import { z } from "zod";
 import { deferred } from "../support/builders.js";
 import { settle } from "../support/manual-clock.js";
 import { useStage } from "./stage.js";
@@ -174,6 +175,39 @@ describe("what a person leaves behind", () => {
     expect(status).toBe("skipped");
     expect(typeof metadata).toBe("object");
     expect(Object.getPrototypeOf(metadata)).toBe(Object.prototype);
+  });
+
+  // As a program without types gives it: null where there is nothing to say.
+  const nothing = null as unknown as object;
+  const ends: readonly [string, (task: Task) => unknown, string][] = [
+    ["skip", (task) => task.skip("enough", nothing), "skipped"],
+    ["fail", (task) => task.fail("no", nothing), "failed"],
+    ["no reason either", (task) => task.fail(nothing as unknown as string, nothing), "failed"],
+    ["a failure that nobody thought of", () => Promise.reject(nothing as unknown as Error), "failed"],
+  ];
+  test.each(ends)("null for metadata is none: %s", async (_, end, status) => {
+    class Ends extends Task.with() {
+      async work(): Promise<void> {
+        await end(this);
+      }
+    }
+
+    expect(await Ends.execute()).toMatchObject({ status, metadata: {} });
+  });
+
+  test("null for metadata is none: a success, whose output is not lost by it, and what a middleware says", async () => {
+    class Succeeds extends Task.with({ output: z.object({ receipt: z.string() }) }) {
+      async work(): Promise<{ receipt: string }> {
+        this.success({ receipt: "r-1" }, nothing);
+      }
+    }
+    class Turned extends Task.with() {
+      async work(): Promise<void> {}
+    }
+    use(() => ({ status: "skipped", metadata: nothing }))(Turned);
+
+    expect(await Succeeds.execute()).toMatchObject({ status: "success", output: { receipt: "r-1" }, metadata: {} });
+    expect(await Turned.execute()).toMatchObject({ status: "skipped", metadata: {} });
   });
 
   test("a thrown value that cannot be looked at ends an idempotent run like any other", async () => {
