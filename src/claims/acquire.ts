@@ -41,6 +41,8 @@ const VANISHINGS = 10;
  *     other run  --|- at work ----------------|- completes
  *
  * There is no second look at the store, between which and the first the key could change hands.
+ *
+ * `next` goes on with what came of it, in the promise that the store's answer is waited for in.
  */
 export function acquire<Key extends HeldKey, R>(acquiring: Acquiring<Key>, next: (acquired: Acquired<Key>) => Awaitable<R>): Awaitable<R> {
   return askOnce(acquiring, (answer) => ("wait" in answer ? untilAcquired(acquiring, answer.wait).then(next) : next(answer)));

@@ -19,7 +19,7 @@ const PATIENCE = 3;
 
 /**
  * Marks the slot as completed, as its owner. The work is done and the result is a success, whatever becomes of this write: nothing
- * here may turn it into a failure, or free the slot for a second run.
+ * here may turn it into a failure, or free the slot for a second run. `next` goes on once nothing more is to be done for it.
  */
 export function complete<R>(slot: HeldSlot, { ttlMs }: Idempotency, next: () => R): Awaitable<R> {
   const { run, lease, identity } = slot;

@@ -1,8 +1,10 @@
 import type { Awaitable } from "../support/and-then.js";
 import { checkWord } from "../support/check.js";
 
+const OPERATIONS = ["claim", "complete", "set", "get", "delete", "renew", "entries", "count"] as const;
+
 /** A store's methods; `claim` is `set` with `nx`, `complete` is `set` with `xx`. */
-export type StoreOperation = "claim" | "complete" | "set" | "get" | "delete" | "renew" | "entries" | "count";
+export type StoreOperation = (typeof OPERATIONS)[number];
 
 /** What can go wrong with any call. */
 export type Fault =
@@ -47,7 +49,6 @@ export interface DisturbanceOptions {
   readonly error?: unknown;
 }
 
-const OPERATIONS: readonly StoreOperation[] = ["claim", "complete", "set", "get", "delete", "renew", "entries", "count"];
 const FAULTS: readonly Fault[] = ["fail-before", "fail-after", "lose-answer", "never-answer", "delay", "delay-answer"];
 
 function faultsOf(operation: StoreOperation): readonly (Fault | ReadFault | ClaimFault)[] {

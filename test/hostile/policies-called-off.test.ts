@@ -1,4 +1,4 @@
-import { callback, idempotentBy, literal, lockWith, shutdown, Task, type TaskDecorator } from "taskwright";
+import { callback, configure, idempotentBy, literal, lockWith, rateLimit, shutdown, Task, type TaskDecorator } from "taskwright";
 import { describe, expect, test } from "vitest";
 import { PausePoint, taskOf } from "../support/builders.js";
 import { settle } from "../support/manual-clock.js";
@@ -10,6 +10,16 @@ const KEYS: readonly (readonly [string, TaskDecorator, string])[] = [
   ["a lock", lockWith(literal("k"), { scope: "held" }), "cmdx:lock:held:k"],
   ["a claim", idempotentBy(literal("k"), { ttl: 600, lease: 600 }), "cmdx:idem:Sample:k"],
 ];
+
+/** What is told of the store from now on. */
+function storeErrors(): string[] {
+  const names: string[] = [];
+  configure(({ telemetry }) => {
+    for (const name of ["lock_store_error", "idempotency_store_error", "rate_limit_store_error"] as const)
+      telemetry.subscribe(name, () => void names.push(name));
+  });
+  return names;
+}
 
 describe.each(KEYS)("a run that is called off while it asks for %s", (_name, decorate, key) => {
   test("gives back what is granted after it has answered", async () => {
@@ -27,6 +37,21 @@ describe.each(KEYS)("a run that is called off while it asks for %s", (_name, dec
     await settle();
 
     expect(await stage.memory.get(key)).toBeUndefined();
+  });
+
+  test("tells of no trouble with the store: there was none", async () => {
+    const Sample = taskOf(() => "done");
+    decorate(Sample);
+    const troubles = storeErrors();
+    const asked = stage.store.disturb("claim", "never-answer");
+    const controller = new AbortController();
+    const run = Sample.execute({}, { signal: controller.signal });
+    await asked.met;
+    controller.abort();
+
+    expect(await run).toMatchObject({ metadata: { code: "aborted" } });
+    await stage.clock.advance(60_000);
+    expect(troubles).toEqual([]);
   });
 
   test("does not ask again, when it was about to", async () => {
@@ -76,6 +101,21 @@ describe.each(KEYS)("a run that is called off while it asks for %s", (_name, dec
       expect((await stage.memory.get(key))?.owner).toBeUndefined();
     },
   );
+});
+
+test("a run that is called off while it is counted is aborted at once, and tells of no trouble with the store", async () => {
+  const Sample = taskOf(() => "done");
+  rateLimit({ limit: 1, per: 60, onStoreError: "run" })(Sample);
+  const troubles = storeErrors();
+  const asked = stage.store.disturb("count", "never-answer");
+  const controller = new AbortController();
+  const run = Sample.execute({}, { signal: controller.signal });
+  await asked.met;
+  controller.abort();
+
+  expect(await run).toMatchObject({ metadata: { code: "aborted" } });
+  await stage.clock.advance(60_000);
+  expect(troubles).toEqual([]);
 });
 
 test("what undoes a run may claim and lock while the process shuts down", async () => {

@@ -1,11 +1,14 @@
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { StoreTimeoutError } from "taskwright";
 import { AbortScope } from "../../src/support/abort.js";
+import { Alarms } from "../../src/support/alarms.js";
 import { withinTime } from "../../src/support/time-limit.js";
-import { deferred, rejectionOf } from "./builders.js";
+import { deferred, rejectionOf, type Deferred } from "./builders.js";
 import { ManualClock, settle } from "./manual-clock.js";
 
 describe("a call with a time limit", () => {
+  afterEach(() => void vi.restoreAllMocks());
+
   test("gives the answer that comes in time, and leaves no alarm that matters", async () => {
     const clock = new ManualClock();
     const call = deferred<string>();
@@ -91,18 +94,46 @@ describe("a call with a time limit", () => {
     expect(clock.pending).toBe(0);
   });
 
-  test("an answer in time leaves nothing that listens to the scope", async () => {
+  /** A clock and a scope that tell what still waits for them. */
+  function watched() {
     const clock = new ManualClock();
-    const late: string[] = [];
     const scope = new AbortScope();
     scope.cancellable = true;
+    const listening = new Set<() => void>();
+    const onAbort = scope.onAbort.bind(scope);
+    vi.spyOn(scope, "onAbort").mockImplementation((listener) => {
+      const stop = onAbort(listener);
+      listening.add(listener);
+      return () => {
+        listening.delete(listener);
+        stop();
+      };
+    });
+    const alarms = vi.spyOn(Alarms.prototype, "set");
+    const left = () => ({
+      listeners: listening.size,
+      alarms: alarms.mock.calls.filter(([alarm]) => alarm.before !== undefined).length,
+    });
+    return { clock, scope, left };
+  }
 
-    const answer = withinTime({ clock, ms: 1_000, scope, late: (value) => void late.push(value) }, () => Promise.resolve("in time"));
+  const ends: readonly [string, (call: Deferred<string>, scope: AbortScope, clock: ManualClock) => unknown][] = [
+    ["an answer", (call) => call.resolve("in time")],
+    ["a failure", (call) => call.reject(new Error("connection lost"))],
+    ["a cancellation", (_, scope) => scope.cancel("the caller is gone")],
+    ["the end of the time", (_, __, clock) => clock.advance(1_000)],
+  ];
+  test.each(ends)("after %s nothing listens to the scope, and no alarm is set", async (_, end) => {
+    const { clock, scope, left } = watched();
+    const call = deferred<string>();
+    const answer = withinTime({ clock, ms: 1_000, scope }, () => call.promise);
+    const settled = Promise.allSettled([answer]);
+    expect(left()).toEqual({ listeners: 1, alarms: 1 });
 
-    await expect(answer).resolves.toBe("in time");
-    scope.cancel("later");
-    await settle();
-    expect(late).toEqual([]);
+    await end(call, scope, clock);
+    await settled;
+
+    expect(left()).toEqual({ listeners: 0, alarms: 0 });
   });
 
   test("rejects with what goes wrong in going on", async () => {
