@@ -183,7 +183,7 @@ describe("what a person leaves behind", () => {
     ["skip", (task) => task.skip("enough", nothing), "skipped"],
     ["fail", (task) => task.fail("no", nothing), "failed"],
     ["no reason either", (task) => task.fail(nothing as unknown as string, nothing), "failed"],
-    ["a failure that nobody thought of", () => Promise.reject(nothing as unknown as Error), "failed"],
+    ["a failure that nobody thought of", () => Promise.reject(nothing), "failed"],
   ];
   test.each(ends)("null for metadata is none: %s", async (_, end, status) => {
     class Ends extends Task.with() {
