@@ -60,6 +60,25 @@ describe("a call with a time limit", () => {
     expect(late).toEqual(["too late"]);
   });
 
+  test("does not go on with an answer that comes too late", async () => {
+    const clock = new ManualClock();
+    const call = deferred<string>();
+    const wentOn: string[] = [];
+    const answer = withinTime(
+      { clock, ms: 1_000 },
+      () => call.promise,
+      (value) => void wentOn.push(value),
+    );
+    const rejection = rejectionOf(Promise.resolve(answer));
+    await clock.advance(1_000);
+
+    call.resolve("too late");
+    await settle();
+
+    expect(await rejection).toBeInstanceOf(StoreTimeoutError);
+    expect(wentOn).toEqual([]);
+  });
+
   test("lets a rejection that comes too late go", async () => {
     const clock = new ManualClock();
     const call = deferred<string>();
