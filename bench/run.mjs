@@ -12,6 +12,7 @@ import { setFlagsFromString } from "node:v8";
 import { apart } from "./apart.mjs";
 import { measure } from "./measure.mjs";
 import { alone } from "./names.mjs";
+import { SAMPLE_MS } from "./sample.mjs";
 import { redisIfStarted } from "./servers.mjs";
 import { table } from "./table.mjs";
 
@@ -20,7 +21,7 @@ const { values: options } = parseArgs({
     json: { type: "boolean", default: false },
     only: { type: "string" },
     rounds: { type: "string", default: "25" },
-    sample: { type: "string", default: "20" },
+    sample: { type: "string", default: String(SAMPLE_MS) },
     cpu: { type: "boolean", default: false },
     library: { type: "string" },
   },

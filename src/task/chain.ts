@@ -60,13 +60,23 @@ export class Place {
   }
 }
 
-const storage = new AsyncLocalStorage<Run | Place | Arrival | undefined>();
+/** What code runs in: a run or a part of one, or the job that the next run is an attempt of, when a worker is about to start it. */
+export type Surroundings = Run | Place | Arrival | undefined;
+
+const storage = new AsyncLocalStorage<Surroundings>();
+
+export function currentSurroundings(): Surroundings {
+  return storage.getStore();
+}
+
+export function runOf(around: Surroundings): Run | undefined {
+  if (around instanceof Place) return around.run;
+  return around instanceof Arrival ? undefined : around;
+}
 
 /** The run inside which this code runs, also behind awaits and in parallel branches. */
 export function currentRun(): Run | undefined {
-  const around = storage.getStore();
-  if (around instanceof Place) return around.run;
-  return around instanceof Arrival ? undefined : around;
+  return runOf(storage.getStore());
 }
 
 /** The part of a run inside which this code runs, where it is one that is called off by itself. */
@@ -78,12 +88,6 @@ export function currentPlace(): Place | undefined {
 /** Runs the body in a part of the run: its signal and the runs started in it go by that scope. */
 export function insidePlace<T>(run: Run, scope: AbortScope, body: () => T): T {
   return storage.run(new Place(run, scope), body);
-}
-
-/** The job that the next run is an attempt of, when a worker is about to start it. */
-export function currentArrival(): Arrival | undefined {
-  const around = storage.getStore();
-  return around instanceof Arrival ? around : undefined;
 }
 
 /** Runs the body so that a run started in it is an attempt of the job. */

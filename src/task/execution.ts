@@ -32,8 +32,14 @@ export function execute(type: TaskClass, given: unknown, options: ExecuteOptions
   }
 }
 
+/** What is made of the outcome of a run, in the promise of the step before it. */
+type Ending<T> = (run: Run, outcome: Outcome) => T;
+const unchanged: Ending<Outcome> = (_run, outcome) => outcome;
+
 function answer(run: Run): Promise<Result> {
-  return throughLinks(run, run.plan.middlewares, lifecycle).then((outcome) => concluded(run, outcome));
+  const { middlewares } = run.plan;
+  if (middlewares.length === 0) return lifecycle(run, concluded);
+  return throughLinks(run, middlewares, () => lifecycle(run, unchanged)).then((outcome) => concluded(run, outcome));
 }
 
 /** The result, and whoever is to hear of it. */
@@ -47,12 +53,12 @@ function concluded(run: Run, outcome: Outcome): Result {
 }
 
 /** From the start of the task to its last callback. Until the outcome is sealed, whatever throws or halts decides it. */
-function lifecycle(run: Run): Promise<Outcome> {
+function lifecycle<T>(run: Run, ending: Ending<T>): Promise<T> {
   announce(run, "task_started")?.({});
   // In a promise also where it is known at once: no run is over, and told to be, before its caller has got the promise of its result.
   return promised(() => run.halt ?? noteDeprecation(run) ?? beforehand(run)).then(
-    (outcome) => sealed(run, outcome),
-    (thrown: unknown) => sealed(run, outcomeOfThrown(run, thrown)),
+    (outcome) => sealed(run, outcome, ending),
+    (thrown: unknown) => sealed(run, outcomeOfThrown(run, thrown), ending),
   );
 }
 
@@ -77,10 +83,10 @@ function protectedWork(run: Run): Awaitable<Outcome> {
 }
 
 /** Nothing changes the outcome any more; the callbacks that come after it hear what it is. */
-function sealed(run: Run, decided: Outcome): Awaitable<Outcome> {
+function sealed<T>(run: Run, decided: Outcome, ending: Ending<T>): Awaitable<T> {
   return andThen(verified(run, decided), (judged) => {
     const outcome = run.seal(judged);
-    return run.plan.callbacks.afterwards ? afterwards(run, outcome).then(() => outcome) : outcome;
+    return run.plan.callbacks.afterwards ? afterwards(run, outcome).then(() => ending(run, outcome)) : ending(run, outcome);
   });
 }
 

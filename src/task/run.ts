@@ -4,10 +4,10 @@ import type { Clock } from "../support/clock.js";
 import { addEntries, frozenCopy } from "../support/freeze.js";
 import { isError, messageOf } from "../support/thrown.js";
 import { uuidv7 } from "../support/uuid.js";
-import { Chain, currentArrival, currentPlace, currentRun } from "./chain.js";
+import { Chain, currentSurroundings, Place, runOf } from "./chain.js";
 import { configuration } from "./configuration.js";
 import type { AnyTask, ExecuteOptions } from "./contract.js";
-import type { Arrival } from "./origin.js";
+import { Arrival } from "./origin.js";
 import type { FailedOutcome, Outcome, RunRef } from "./outcome.js";
 import type { Plan } from "./plan.js";
 
@@ -92,13 +92,14 @@ export class Run {
   #sealed: Outcome | undefined;
 
   constructor(plan: Plan, task: AnyTask, given: unknown, options: ExecuteOptions) {
-    const parent = currentRun();
+    const around = currentSurroundings();
+    const parent = runOf(around);
     this.plan = plan;
     this.task = task;
     this.given = given;
     this.options = options;
     this.parent = parent;
-    this.arrival = parent === undefined ? currentArrival() : undefined;
+    this.arrival = around instanceof Arrival ? around : undefined;
     this.clock = configuration.clock;
     this.startedAt = this.clock.now();
     this.runId = uuidv7(this.clock.epoch());
@@ -106,7 +107,7 @@ export class Run {
     this.index = this.chain.nextIndex();
     this.depth = parent === undefined ? (this.arrival?.origin.depth ?? 0) : parent.depth + 1;
     if (options.context !== undefined) this.chain.addContext(options.context);
-    this.scope = new AbortScope(currentPlace()?.scope ?? parent?.scope, options.signal);
+    this.scope = new AbortScope(around instanceof Place ? around.scope : parent?.scope, options.signal);
   }
 
   /** The run around this one, or the one that enqueued it. */
