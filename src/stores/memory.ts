@@ -20,8 +20,10 @@ interface Slot {
   expiresAt: number;
 }
 
-/** Entries looked at in one go, by the sweep and by a page: less than a millisecond of work. */
+/** Entries looked at in one go, by a page: less than a millisecond of work. */
 const SLICE = 1_000;
+/** Entries looked at in one go, by the sweep, which removes them and goes on to the end of a shard: of a million, one shard at a time. */
+const SWEEP_SLICE = 500;
 /** Between two slices of one sweep, so that other work gets its turn. */
 const PAUSE_MS = 5;
 
@@ -155,7 +157,7 @@ export class MemoryStore implements Store {
 
   #sweep(from: number): void {
     const now = this.#clock.now();
-    const next = this.#slots.purge(from, SLICE, (slot) => now >= slot.expiresAt);
+    const next = this.#slots.purge(from, SWEEP_SLICE, (slot) => now >= slot.expiresAt);
     if (next !== undefined) this.#sweepIn(PAUSE_MS, next);
     else if (this.#slots.size > 0) this.#sweepIn(this.#sweepEveryMs, 0);
     else this.#sweeping = false;

@@ -59,18 +59,19 @@ export class ShardedMap<V> {
       const shard = this.#shards[at];
       if (shard === undefined) continue;
       looked += shard.size;
-      this.#purge(shard, dead);
-      if (shard.size === 0) this.#shards[at] = undefined;
+      this.#purge(at, shard, dead);
     }
     return undefined;
   }
 
-  #purge(shard: Map<string, V>, dead: (value: V) => boolean): void {
-    for (const [key, value] of shard) {
-      if (!dead(value)) continue;
-      shard.delete(key);
-      this.#size -= 1;
-    }
+  /** One that is dead as a whole goes as a whole: a Map that is emptied key by key is copied again and again as it shrinks. */
+  #purge(at: number, shard: Map<string, V>, dead: (value: V) => boolean): void {
+    const before = shard.size;
+    let live = 0;
+    for (const value of shard.values()) if (!dead(value)) live += 1;
+    if (live === 0) this.#shards[at] = undefined;
+    else if (live < before) for (const [key, value] of shard) if (dead(value)) shard.delete(key);
+    this.#size -= before - live;
   }
 }
 
