@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { CountsReporter } from "./test/support/counts-reporter.js";
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
@@ -32,6 +33,7 @@ export default defineConfig({
     testTimeout: 20_000,
     hookTimeout: 60_000,
     maxWorkers: 2,
+    reporters: ["default", new CountsReporter()],
     projects: [
       { extends: true, test: { name: "standard", include: ["test/**/*.test.ts"], exclude: others } },
       {
