@@ -1,4 +1,5 @@
 import { callback, configure, idempotentBy, literal, lockWith, rateLimit, shutdown, Task, type TaskDecorator } from "taskwright";
+import type { StoreOperation } from "taskwright/testing";
 import { describe, expect, test } from "vitest";
 import { PausePoint, taskOf } from "../support/builders.js";
 import { settle } from "../support/manual-clock.js";
@@ -19,6 +20,16 @@ function storeErrors(): string[] {
       telemetry.subscribe(name, () => void names.push(name));
   });
   return names;
+}
+
+/** The result of a run that is called off while the store does not answer it. */
+async function calledOffWhileAsking(task: ReturnType<typeof taskOf>, operation: StoreOperation) {
+  const asked = stage.store.disturb(operation, "never-answer");
+  const controller = new AbortController();
+  const run = task.execute({}, { signal: controller.signal });
+  await asked.met;
+  controller.abort();
+  return run;
 }
 
 describe.each(KEYS)("a run that is called off while it asks for %s", (_name, decorate, key) => {
@@ -43,13 +54,7 @@ describe.each(KEYS)("a run that is called off while it asks for %s", (_name, dec
     const Sample = taskOf(() => "done");
     decorate(Sample);
     const troubles = storeErrors();
-    const asked = stage.store.disturb("claim", "never-answer");
-    const controller = new AbortController();
-    const run = Sample.execute({}, { signal: controller.signal });
-    await asked.met;
-    controller.abort();
-
-    expect(await run).toMatchObject({ metadata: { code: "aborted" } });
+    expect(await calledOffWhileAsking(Sample, "claim")).toMatchObject({ metadata: { code: "aborted" } });
     await stage.clock.advance(60_000);
     expect(troubles).toEqual([]);
   });
@@ -107,13 +112,7 @@ test("a run that is called off while it is counted is aborted at once, and tells
   const Sample = taskOf(() => "done");
   rateLimit({ limit: 1, per: 60, onStoreError: "run" })(Sample);
   const troubles = storeErrors();
-  const asked = stage.store.disturb("count", "never-answer");
-  const controller = new AbortController();
-  const run = Sample.execute({}, { signal: controller.signal });
-  await asked.met;
-  controller.abort();
-
-  expect(await run).toMatchObject({ metadata: { code: "aborted" } });
+  expect(await calledOffWhileAsking(Sample, "count")).toMatchObject({ metadata: { code: "aborted" } });
   await stage.clock.advance(60_000);
   expect(troubles).toEqual([]);
 });

@@ -113,6 +113,20 @@ describe("a call with a time limit", () => {
     expect(clock.pending).toBe(0);
   });
 
+  test("a cancellation after the answer clears nothing up", async () => {
+    const clock = new ManualClock();
+    const late: string[] = [];
+    const scope = new AbortScope();
+    scope.cancellable = true;
+
+    const answer = withinTime({ clock, ms: 1_000, scope, late: (value) => void late.push(value) }, () => Promise.resolve("in time"));
+
+    await expect(answer).resolves.toBe("in time");
+    scope.cancel("later");
+    await settle();
+    expect(late).toEqual([]);
+  });
+
   /** A clock and a scope that tell what still waits for them. */
   function watched() {
     const clock = new ManualClock();
