@@ -22,7 +22,7 @@ interface Slot {
 
 /** Entries looked at in one go, by a page: less than a millisecond of work. */
 const SLICE = 1_000;
-/** Entries looked at in one go, by the sweep, which removes them and goes on to the end of a shard: of a million, one shard at a time. */
+/** The least that the sweep looks at in one go; it goes on to the end of a shard. Of a million entries that is one shard, about a thousand. */
 const SWEEP_SLICE = 500;
 /** Between two slices of one sweep, so that other work gets its turn. */
 const PAUSE_MS = 5;

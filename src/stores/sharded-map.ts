@@ -70,7 +70,9 @@ export class ShardedMap<V> {
     let live = 0;
     for (const value of shard.values()) if (!dead(value)) live += 1;
     if (live === 0) this.#shards[at] = undefined;
-    else if (live < before) for (const [key, value] of shard) if (dead(value)) shard.delete(key);
+    else if (live < before) {
+      for (const [key, value] of shard) if (dead(value)) shard.delete(key);
+    }
     this.#size -= before - live;
   }
 }

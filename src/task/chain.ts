@@ -69,14 +69,14 @@ export function currentSurroundings(): Surroundings {
   return storage.getStore();
 }
 
-export function runOf(around: Surroundings): Run | undefined {
+export function runIn(around: Surroundings): Run | undefined {
   if (around instanceof Place) return around.run;
   return around instanceof Arrival ? undefined : around;
 }
 
 /** The run inside which this code runs, also behind awaits and in parallel branches. */
 export function currentRun(): Run | undefined {
-  return runOf(storage.getStore());
+  return runIn(storage.getStore());
 }
 
 /** The part of a run inside which this code runs, where it is one that is called off by itself. */

@@ -4,7 +4,7 @@ import type { Clock } from "../support/clock.js";
 import { addEntries, frozenCopy } from "../support/freeze.js";
 import { isError, messageOf } from "../support/thrown.js";
 import { uuidv7 } from "../support/uuid.js";
-import { Chain, currentSurroundings, Place, runOf } from "./chain.js";
+import { Chain, currentSurroundings, Place, runIn } from "./chain.js";
 import { configuration } from "./configuration.js";
 import type { AnyTask, ExecuteOptions } from "./contract.js";
 import { Arrival } from "./origin.js";
@@ -93,7 +93,7 @@ export class Run {
 
   constructor(plan: Plan, task: AnyTask, given: unknown, options: ExecuteOptions) {
     const around = currentSurroundings();
-    const parent = runOf(around);
+    const parent = runIn(around);
     this.plan = plan;
     this.task = task;
     this.given = given;

@@ -42,7 +42,10 @@ export function sealResult(run: Run, outcome: Outcome): Result {
   return Object.freeze(whole);
 }
 
-/** What the task and its layers noted, and over it what the outcome says. If that is plain, it is a frozen copy since it was sealed. */
+/**
+ * What the task and its layers noted, and over it what the outcome says. If that is plain, it is a frozen copy since it was sealed. People
+ * give it, also in programs without types: null is none.
+ */
 function metadataOf(run: Run, { metadata }: { readonly metadata?: unknown }): object {
   if (typeof metadata === "object" && metadata !== null) {
     if (run.notes === undefined && isPlain(metadata)) return metadata;
