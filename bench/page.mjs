@@ -3,9 +3,11 @@
  *
  *     npm run --silent bench -- --json > tmp/speed.json && node bench/page.mjs tmp/speed.json
  *
- * Of further files, other runs or other versions of Node, the page says what was reached in each.
+ * Of further files, other runs or other versions of Node, the page says what was reached in each. `--before <file>`, of an older build
+ * that was measured with `--library`, puts its figures beside those of the first file.
  */
 import { readFileSync, writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
 import { BUDGETS } from "./budgets.mjs";
 import { ALONE } from "./names.mjs";
 import { draw } from "./plot.mjs";
@@ -35,10 +37,13 @@ const COLUMNS = [
   ["bytes", ({ bytes }) => bytes && String(Math.round(bytes))],
 ];
 
-const [from = "tmp/speed.json", ...more] = process.argv.slice(2);
-const runs = [from, ...more].map((file) => JSON.parse(readFileSync(file, "utf8")));
+const { values, positionals } = parseArgs({ allowPositionals: true, options: { before: { type: "string" } } });
+const read = (file) => JSON.parse(readFileSync(file, "utf8"));
+const runs = (positionals.length === 0 ? ["tmp/speed.json"] : positionals).map(read);
 const [{ rows }] = runs;
-const parts = { machine: runs.map(machine).join("\n"), budgets: budgets(runs), figures: figures(rows) };
+const old = values.before === undefined ? undefined : read(values.before);
+const parts = { machine: runs.map(machine).join("\n"), budgets: budgets(runs, old), figures: figures(rows) };
+if (old !== undefined) parts.gained = gained(old.rows, rows);
 writeFileSync(PAGE, Object.entries(parts).reduce(written, readFileSync(PAGE, "utf8")));
 writeFileSync(PLOT, draw(rows));
 
@@ -59,18 +64,33 @@ function machine({ machine: { node, processor, cores, redis, load }, clock, roun
   return `${at + 1}. ${where}; medians of ${rounds} rounds${time}.${provisional ? " **Provisional**: a short run, or a busy machine." : ""}`;
 }
 
-/** A column for each run. What was met is set in bold. */
-function budgets(measured) {
+/** A column for each run, and one for the older build if there is one. What was met is set in bold. */
+function budgets(measured, old) {
+  const columns = [
+    ...(old === undefined ? [] : [["before", old]]),
+    ...measured.map((run, at) => [`${at + 1}. Node ${run.machine.node.split(".")[0].slice(1)}`, run]),
+  ];
   return table(
-    ["work", "must reach", ...measured.map(({ machine: { node } }, at) => `${at + 1}. Node ${node.split(".")[0].slice(1)}`)],
+    ["work", "must reach", ...columns.map(([head]) => head)],
     BUDGETS.map(({ work, must, row, reached }) => [
       work,
       must,
-      ...measured.map((run) => {
+      ...columns.map(([, run]) => {
         const { text, met } = reached(rowNamed(run.rows, row));
         return met ? `**${text}**` : text;
       }),
     ]),
+  );
+}
+
+/** Our own rows that stand on a floor, as they were and as they are. */
+function gained(were, now) {
+  const cellsOf = ({ figure, unit, ratio, bytes }) => [amount(figure.median, unit), times(ratio.median), bytes ? String(Math.round(bytes)) : ""];
+  return table(
+    ["", "before", "times the floor", "bytes", "now", "times the floor", "bytes"],
+    now
+      .filter(({ name, ratio }) => ratio && /^(?:execute|idempotent|locked|enqueue)/.test(name))
+      .map((row) => [row.name, ...cellsOf(rowNamed(were, row.name)), ...cellsOf(row)]),
   );
 }
 
