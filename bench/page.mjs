@@ -85,7 +85,11 @@ function budgets(measured, old) {
 
 /** Our own rows that stand on a floor, as they were and as they are. */
 function gained(were, now) {
-  const cellsOf = ({ figure, unit, ratio, bytes }) => [amount(figure.median, unit), times(ratio.median), bytes ? String(Math.round(bytes)) : ""];
+  const cellsOf = ({ figure, unit, ratio, bytes }) => [
+    amount(figure.median, unit),
+    times(ratio.median),
+    bytes ? String(Math.round(bytes)) : "",
+  ];
   return table(
     ["", "before", "times the floor", "bytes", "now", "times the floor", "bytes"],
     now
