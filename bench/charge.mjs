@@ -6,6 +6,21 @@ export const output = z.object({ chargeId: z.string() });
 
 export const GIVEN = Object.freeze({ paymentId: "pay_100000000000", amountCents: 9900 });
 
+/** Inputs of duplicates: a few keys, so that none is the only one. No fresh input is among them. */
+const HELD = Array.from({ length: 16 }, (_, at) => Object.freeze({ paymentId: `pay_${String(at).padStart(12, "0")}`, amountCents: 9900 }));
+
+let turn = 0;
+
+/** An input that had its first run in {@link runAllHeld}: each in its turn. */
+export function held() {
+  return HELD[(turn += 1) % HELD.length];
+}
+
+/** The first runs, of which what is measured then are duplicates. */
+export async function runAllHeld(call) {
+  await Promise.all(HELD.map((given) => call(given)));
+}
+
 let made = 0;
 
 export function charge({ paymentId }) {

@@ -1,5 +1,5 @@
 /** The rows of a peer that claims keys: first runs and duplicates, in memory and on Redis. */
-import { fresh, GIVEN } from "./charge.mjs";
+import { fresh, held, runAllHeld } from "./charge.mjs";
 import { busy } from "./names.mjs";
 import { isCharge } from "./proof.mjs";
 import { shared } from "./shared.mjs";
@@ -33,8 +33,8 @@ function firstRun(name, peer, inFlight) {
 function duplicate(name, peer, inFlight) {
   const open = async () => {
     await peer.hooks.open();
-    await peer.it.call(GIVEN);
+    await runAllHeld(peer.it.call);
   };
-  const call = () => peer.it.call(GIVEN);
+  const call = () => peer.it.call(held());
   return { ...peer.hooks, open, name: `${name}, duplicate${busy(inFlight)}`, inFlight, call, charges: 0, right: isCharge };
 }

@@ -42,7 +42,7 @@ const read = (file) => JSON.parse(readFileSync(file, "utf8"));
 const runs = (positionals.length === 0 ? ["tmp/speed.json"] : positionals).map(read);
 const [{ rows }] = runs;
 const old = values.before === undefined ? undefined : read(values.before);
-const parts = { machine: runs.map(machine).join("\n"), budgets: budgets(runs, old), figures: figures(rows) };
+const parts = { machine: machines(runs, old), budgets: budgets(runs, old), figures: figures(rows) };
 if (old !== undefined) parts.gained = gained(old.rows, rows);
 writeFileSync(PAGE, Object.entries(parts).reduce(written, readFileSync(PAGE, "utf8")));
 writeFileSync(PLOT, draw(rows));
@@ -56,12 +56,18 @@ function written(page, [name, text]) {
   return `${before}${begin}\n${text}\n${end}${after}`;
 }
 
+function machines(measured, old) {
+  const named = measured.map((run, at) => [`Run ${at + 1}`, run]);
+  if (old !== undefined) named.unshift(["Before", old]);
+  return named.map(([name, run]) => `- ${name}: ${machine(run)}`).join("\n");
+}
+
 /** Figures of a short run, or of a machine where others were at work, say so themselves. */
-function machine({ machine: { node, processor, cores, redis, load }, clock, rounds }, at) {
+function machine({ machine: { node, processor, cores, redis, load }, clock, rounds }) {
   const time = clock === "wall" ? "" : ", in processor time";
   const provisional = load > 1 || rounds < 25 || clock !== "wall";
   const where = `Node ${node}, ${processor}, ${cores} cores, Redis ${redis} on the same machine, load ${load.toFixed(1)} at the start`;
-  return `${at + 1}. ${where}; medians of ${rounds} rounds${time}.${provisional ? " **Provisional**: a short run, or a busy machine." : ""}`;
+  return `${where}; medians of ${rounds} rounds${time}.${provisional ? " **Provisional**: a short run, or a busy machine." : ""}`;
 }
 
 /** A column for each run, and one for the older build if there is one. What was met is set in bold. */

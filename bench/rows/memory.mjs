@@ -1,5 +1,5 @@
 /** What a claim in memory costs, beside the same steps without a task around them. */
-import { charge, fresh, GIVEN, input, output } from "../charge.mjs";
+import { charge, fresh, GIVEN, held, input, output, runAllHeld } from "../charge.mjs";
 import { idempotencyPeers } from "../names.mjs";
 import { isCharge, isDuplicate, isReplay, isSuccess } from "../proof.mjs";
 
@@ -37,8 +37,9 @@ export function rows({ Task, idempotentBy, literal, lockWith, MemoryStore, setti
   const firstRun = { charges: 1, right: isSuccess };
   const firstPeers = idempotencyPeers("in memory, first run");
   const duplicatePeers = idempotencyPeers("in memory, duplicate");
+  const claim = floor();
   return [
-    { name: FLOOR, call: floor(fresh), charges: 1, right: isCharge },
+    { name: FLOOR, call: () => claim(fresh()), charges: 1, right: isCharge },
     { name: REFUSED, ...refused() },
     {
       name: "idempotent execute in memory, first run",
@@ -51,8 +52,8 @@ export function rows({ Task, idempotentBy, literal, lockWith, MemoryStore, setti
       name: "idempotent execute in memory, duplicate",
       floor: REFUSED,
       peers: duplicatePeers,
-      open: () => ChargeInMemory.execute(GIVEN),
-      call: () => ChargeInMemory.execute(GIVEN),
+      open: () => runAllHeld((given) => ChargeInMemory.execute(given)),
+      call: () => ChargeInMemory.execute(held()),
       charges: 0,
       right: isDuplicate,
     },
@@ -67,8 +68,8 @@ export function rows({ Task, idempotentBy, literal, lockWith, MemoryStore, setti
       name: "idempotent execute in memory, replay",
       floor: REFUSED,
       peers: duplicatePeers,
-      open: () => ReplayInMemory.execute(GIVEN),
-      call: () => ReplayInMemory.execute(GIVEN),
+      open: () => runAllHeld((given) => ReplayInMemory.execute(given)),
+      call: () => ReplayInMemory.execute(held()),
       charges: 0,
       right: isReplay,
     },
@@ -77,9 +78,9 @@ export function rows({ Task, idempotentBy, literal, lockWith, MemoryStore, setti
 }
 
 /** All that has to be done, and nothing else. */
-function floor(given) {
+function floor() {
   const slots = new Map();
-  const execute = async (request) => {
+  return async (request) => {
     const parsed = input.parse(request);
     const key = `cmdx:idem:ChargeInMemory:${parsed.paymentId}`;
     if (slots.has(key)) return undefined;
@@ -89,10 +90,9 @@ function floor(given) {
     if (slots.size > KEPT) slots.clear();
     return answer;
   };
-  return () => execute(given());
 }
 
 function refused() {
-  const call = floor(() => GIVEN);
-  return { open: call, call, charges: 0, right: (answer) => answer === undefined };
+  const call = floor();
+  return { open: () => runAllHeld(call), call: () => call(held()), charges: 0, right: (answer) => answer === undefined };
 }

@@ -1,5 +1,5 @@
 /** What a claim on Redis costs, beside the same commands without a task around them: on the same server, by the same kind of client. */
-import { charge, fresh, GIVEN, input, output } from "../charge.mjs";
+import { charge, fresh, held, input, output, runAllHeld } from "../charge.mjs";
 import { busy, idempotencyPeers } from "../names.mjs";
 import { isCharge, isDuplicate, isReplay, isSuccess } from "../proof.mjs";
 import { client } from "../servers.mjs";
@@ -50,14 +50,14 @@ function tasksOn(store, { Task, idempotentBy, lockWith, settings }) {
 function floors(connection) {
   return {
     async first() {
-      const { paymentId } = fresh();
-      const key = `cmdx:idem:SetNxThenSetXx:${paymentId}`;
+      const given = input.parse(fresh());
+      const key = `cmdx:idem:SetNxThenSetXx:${given.paymentId}`;
       await connection.set(key, "processing", "PX", HOUR_MS, "NX");
-      const answer = charge({ paymentId });
+      const answer = charge(given);
       await connection.set(key, "completed", "PX", HOUR_MS, "XX");
       return answer;
     },
-    refused: () => connection.set(`cmdx:idem:SetNxOfHeldKey:${GIVEN.paymentId}`, "processing", "PX", HOUR_MS, "NX"),
+    refused: (given) => connection.set(`cmdx:idem:SetNxOfHeldKey:${input.parse(given).paymentId}`, "processing", "PX", HOUR_MS, "NX"),
   };
 }
 
@@ -69,12 +69,12 @@ function floorRows(raw, inFlight) {
     ...raw.hooks,
     async open() {
       await raw.hooks.open();
-      await raw.it.refused();
+      await runAllHeld(raw.it.refused);
     },
   };
   return [
     { name: `${FIRST}${busy(inFlight)}`, inFlight, ...raw.hooks, call: () => raw.it.first(), charges: 1, right: isCharge },
-    { name: `${REFUSED}${busy(inFlight)}`, inFlight, ...refused, call: () => raw.it.refused(), right: (answer) => answer === null },
+    { name: `${REFUSED}${busy(inFlight)}`, inFlight, ...refused, call: () => raw.it.refused(held()), right: (answer) => answer === null },
   ];
 }
 
@@ -93,9 +93,9 @@ function taskRows(tasks, inFlight) {
     peers: "duplicate",
     async open() {
       await tasks.hooks.open();
-      await tasks.it[name].execute(GIVEN);
+      await runAllHeld((given) => tasks.it[name].execute(given));
     },
-    call: () => tasks.it[name].execute(GIVEN),
+    call: () => tasks.it[name].execute(held()),
     charges: 0,
   });
   return [
