@@ -28,7 +28,12 @@ interface PostgresBackend extends SharedOptions {
 interface SharedOptions {
   /** How long a call of the storage may take. A little less than the queue's `timeout`, so that an error tells why. @default 4 (seconds, or a text with a unit) */
   readonly timeLimit?: Duration;
-  /** How long a worker holds a job without renewing its hold, which it does at half of it. @default 30 */
+  /**
+   * How long a worker holds a job without renewing its hold, which it does at half of it. On PostgreSQL no less than 10 s: its calls may
+   * wait for each other for seconds.
+   *
+   * @default 30
+   */
   readonly lease?: Duration;
   /** How often jobs whose worker has died are looked for. @default 30 */
   readonly stallCheck?: Duration;

@@ -1,10 +1,6 @@
-import { systemClock } from "../support/clock.js";
-import { toError } from "../support/thrown.js";
 import { DelayedError, WaitingError, Worker } from "./driver.js";
 import type { JobAnswer, JobData, StoredJob } from "./stored-job.js";
-
-/** How long to wait before a job's end is written once more. */
-const PAUSE_MS = 200;
+import { isRefusal, Tries } from "./tries.js";
 
 /**
  * A worker of BullMQ that does not take a broken connection for a failure of the work. BullMQ writes the end of a job once; when that
@@ -13,7 +9,7 @@ const PAUSE_MS = 200;
  *     work    |- succeeds -|
  *     storage              |- completed: connection broken -|- failed, "Connection terminated" -|
  *
- * Here the end is written again, for as long as a lease. A second one does no harm: only who holds the job can end it.
+ * Here the end is written again: see `Tries`.
  */
 export class SteadyWorker extends Worker<JobData, JobAnswer> {
   /** What cannot be written at last is nobody's failure: the hold runs out, and another worker finds the job. */
@@ -23,28 +19,32 @@ export class SteadyWorker extends Worker<JobData, JobAnswer> {
     token: string,
     fetchNext?: () => boolean,
   ): Promise<StoredJob> {
-    const ending = new Ending(this.opts.lockDuration, (error) => this.emit("error", error));
+    const tries = this.#tries();
     for (;;) {
       try {
         return await super.handleCompleted(answer, job, token, fetchNext);
       } catch (thrown) {
-        if (isRefusal(thrown) && ending.wasTried && (await job.isCompleted())) return this.#tellCompleted(job, answer);
+        if (isRefusal(thrown) && tries.hasFailed && (await job.isCompleted())) return this.#tellCompleted(job, answer);
         if (isRefusal(thrown)) throw thrown;
-        if (!(await ending.maybeAgain(thrown))) throw new DelayedError();
+        if (!(await tries.maybeAgain(thrown))) throw new DelayedError();
       }
     }
   }
 
   protected override async handleFailed(error: Error, job: StoredJob, token: string, fetchNext?: () => boolean): Promise<StoredJob> {
     if (error instanceof DelayedError || error instanceof WaitingError) return super.handleFailed(error, job, token, fetchNext);
-    const ending = new Ending(this.opts.lockDuration, (trouble) => this.emit("error", trouble));
+    const tries = this.#tries();
     for (;;) {
       try {
         return await super.handleFailed(error, job, token, fetchNext);
       } catch (thrown) {
-        if (isRefusal(thrown) || !(await ending.maybeAgain(thrown))) throw thrown;
+        if (isRefusal(thrown) || !(await tries.maybeAgain(thrown))) throw thrown;
       }
     }
+  }
+
+  #tries(): Tries {
+    return new Tries(this.opts.lockDuration ?? 30_000, (error) => this.emit("error", error));
   }
 
   /** It was written the first time, and only the answer was lost. No next job came with it. */
@@ -53,36 +53,4 @@ export class SteadyWorker extends Worker<JobData, JobAnswer> {
     const nextJob: unknown = undefined;
     return nextJob as StoredJob; // the type that BullMQ has for it, where it means this as well
   }
-}
-
-/** The tries to write one job's end. */
-class Ending {
-  readonly #deadline: number;
-  readonly #tell: (error: Error) => void;
-  #wasTried = false;
-
-  constructor(leaseMs: number = 30_000, tell: (error: Error) => void) {
-    this.#deadline = systemClock.now() + leaseMs;
-    this.#tell = tell;
-  }
-
-  /** Has one failed, so that it may have taken effect all the same? */
-  get wasTried(): boolean {
-    return this.#wasTried;
-  }
-
-  /** Waits a little, and tells whether there is time for one more. */
-  async maybeAgain(thrown: unknown): Promise<boolean> {
-    if (!this.#wasTried) this.#tell(toError(thrown));
-    this.#wasTried = true;
-    if (systemClock.now() >= this.#deadline) return false;
-    await new Promise<void>((resolve) => systemClock.timer(PAUSE_MS, resolve));
-    return true;
-  }
-}
-
-/** The storage was asked and has said no: BullMQ's own errors have a number below 0. */
-function isRefusal(thrown: unknown): boolean {
-  const code: unknown = typeof thrown === "object" && thrown !== null && "code" in thrown ? thrown.code : undefined;
-  return typeof code === "number" && code < 0;
 }

@@ -21,6 +21,7 @@ import {
   type JobAnswer,
   type StoredJob,
 } from "./stored-job.js";
+import { moveBack } from "./tries.js";
 
 interface Surroundings {
   readonly queueName: string;
@@ -114,7 +115,7 @@ export class BullmqWorker implements EngineWorker {
     const hold = new Hold(job, token);
     this.#holds.add(hold);
     try {
-      if (job.progress !== 0) await job.updateProgress(0);
+      if (job.progress !== 0) await job.updateProgress(0).catch((thrown: unknown) => this.#trouble(toError(thrown)));
       return await this.#conclude(hold, await Promise.race([this.#run(hold), hold.lost]));
     } finally {
       this.#holds.delete(hold);
@@ -160,17 +161,24 @@ export class BullmqWorker implements EngineWorker {
   }
 
   async #putBack(job: StoredJob, token: string): Promise<never> {
-    await job.moveToWait(token);
+    await this.#moveBack(() => job.moveToWait(token));
     throw new WaitingError();
   }
 
   async #handBack({ job, token }: Hold, delayMs: number): Promise<never> {
-    try {
-      await job.moveToDelayed(systemClock.epoch() + delayMs, token);
-    } catch (thrown) {
-      this.#trouble(toError(thrown)); // the hold runs out, and another worker finds the job
-    }
+    const dueAt = systemClock.epoch() + delayMs;
+    await this.#moveBack(() => job.moveToDelayed(dueAt, token));
     throw new DelayedError();
+  }
+
+  /** Has a job wait again, unless its connection is given up meanwhile. */
+  #moveBack(move: () => Promise<unknown>): Promise<void> {
+    const { leaseMs } = this.#around.settings;
+    return moveBack(
+      async () => this.#isOver || move(),
+      leaseMs,
+      (error) => this.#trouble(error),
+    );
   }
 
   #tellFailure(job: StoredJob): void {

@@ -25,15 +25,29 @@ function open(namespace: string, options: Partial<BullmqOptions> = {}): Engine {
   return engine;
 }
 
-/** Connections that wait for a lock are broken, once there is one. */
-async function breakWaiting(): Promise<void> {
-  await eventually("a connection to wait for the table", async () => {
-    const sql = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%move_to_%'";
-    return (await server.ask(sql)).length > 0;
+/** The processes of the server whose requests with these words wait for a lock, once there is one. */
+function waiting(words: string): Promise<readonly { readonly pid: number }[]> {
+  return eventually(`a request with ${words} to wait for a lock`, async () => {
+    await server.ask("SELECT pg_stat_clear_snapshot()"); // a transaction looks only once
+    const sql = "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE $1";
+    const found = await server.ask<{ pid: number }>(sql, [`%${words}%`]);
+    return found.length > 0 && found;
   });
 }
 
-/** Has a job work, and breaks the connection on which its end is written. */
+/** Breaks the connection on which a request with these words is made by `action`. */
+async function whileCut(words: string, action: () => void): Promise<void> {
+  await server.ask("BEGIN");
+  await server.ask("LOCK TABLE bullmq.job IN ACCESS EXCLUSIVE MODE");
+  try {
+    action();
+    for (const { pid } of await waiting(words)) await server.ask("SELECT pg_terminate_backend($1)", [pid]);
+  } finally {
+    await server.ask("ROLLBACK");
+  }
+}
+
+/** Has a job work, and breaks the connection on which its end is written. If it is run again, it succeeds. */
 async function withEndCut(verdict: Verdict): Promise<{ readonly engine: Engine; readonly id: string; readonly runs: number }> {
   const engine = open(namespaceOf());
   const atWork = new PausePoint();
@@ -41,17 +55,13 @@ async function withEndCut(verdict: Verdict): Promise<{ readonly engine: Engine; 
   const handler = handlerOf(async () => {
     runs += 1;
     await atWork.pass();
-    return verdict;
+    return runs === 1 ? verdict : { kind: "completed", answer: "done" };
   });
   await engine.work(handler, { concurrency: 1 });
   const job = jobOf({ key: "k" });
   await engine.enqueue([job]);
   await atWork.reached;
-  await server.ask("BEGIN");
-  await server.ask("LOCK TABLE bullmq.job IN ACCESS EXCLUSIVE MODE");
-  atWork.resume();
-  await breakWaiting();
-  await server.ask("COMMIT");
+  await whileCut("move_to_", () => atWork.resume());
   await engine.settled(job.id, { timeoutMs: 20_000 });
   return { engine, id: job.id, runs };
 }
@@ -68,6 +78,67 @@ test("work that failed is dead for its own reason, though the connection broke o
   expect(await engine.get(id)).toMatchObject({ state: "dead", reason: "declined", attempts: 1 });
   expect(runs).toBe(1);
   expect(await engine.holder("k")).toBeUndefined();
+});
+
+test("work that is handed back runs again, and that is the same attempt, though the connection broke on which that was written", async () => {
+  const { engine, id, runs } = await withEndCut({ kind: "handed_back", delayMs: 0 });
+  expect(await engine.get(id)).toMatchObject({ state: "completed", answer: "done", attempts: 1 });
+  expect(runs).toBe(2);
+  expect(await engine.holder("k")).toBeUndefined();
+});
+
+test("a job that reaches a worker which is stopping waits as before, though the connection broke on which it is put back", async () => {
+  const namespace = namespaceOf();
+  const line = await SlowLine.before(server.port);
+  const url = server.url.replace(String(server.port), String(line.port));
+  const worker = await open(namespace, { connection: url }).work(handlerOf(), { concurrency: 1 });
+  const engine = open(namespace);
+  const job = jobOf({ key: "k" });
+  await eventually("the worker to wait for a job", () => line.has("LISTEN"));
+  line.holdAnswersTo("move_to_active");
+  await engine.enqueue([job]);
+  await eventually("the job to be taken", async () => (await engine.get(job.id))?.state === "running");
+  const stopped = worker.stop({ graceMs: 10_000 });
+  await whileCut("move_active_to_wait", () => line.release());
+  await stopped;
+
+  expect(await engine.get(job.id)).toMatchObject({ state: "pending", attempts: 0 });
+  expect(await engine.holder("k")).toBe(job.id);
+  await engine.work(handlerOf(), { concurrency: 1 });
+  expect(await engine.settled(job.id, { timeoutMs: 20_000 })).toMatchObject({ state: "completed", attempts: 1 });
+  line.close();
+});
+
+test("an attempt begins, though the connection broke on which the last one's progress is taken back", async () => {
+  const namespace = namespaceOf();
+  const line = await SlowLine.before(server.port);
+  const url = server.url.replace(String(server.port), String(line.port));
+  const atWork = new PausePoint();
+  const ran: number[] = [];
+  const handler = handlerOf(async ({ attempt, progress }) => {
+    ran.push(attempt);
+    if (attempt > 1) return { kind: "completed", answer: "done" };
+    await progress(50);
+    await atWork.pass();
+    return { kind: "failed", answer: "", reason: "declined", retry: true };
+  });
+  const worker = await open(namespace, { connection: url }).work(handler, { concurrency: 1 });
+  const engine = open(namespace);
+  const job = jobOf({ attempts: 2 });
+  await engine.enqueue([job]);
+  await atWork.reached;
+  line.holdAnswersTo("move_to_active");
+  atWork.resume();
+  await eventually("the second attempt to be taken", async () => {
+    const record = await engine.get(job.id);
+    return record?.state === "running" && record.attempts === 2;
+  });
+  await whileCut("update_progress", () => line.release());
+
+  expect(await engine.settled(job.id, { timeoutMs: 20_000 })).toMatchObject({ state: "completed", attempts: 2 });
+  expect(ran).toEqual([1, 2]);
+  await worker.stop({ graceMs: 0 });
+  line.close();
 });
 
 test("an engine whose first call found no server works once there is one, and its worker takes jobs again soon", async () => {
