@@ -11,19 +11,21 @@ const PAGE = 100;
 const LOOKS = 5;
 
 /**
- * The job as it is stored, also when its time is up.
+ * The job as it is stored, also when its time is up. Its state and what else is known of it are two questions to BullMQ, so the state is
+ * asked for before and after: a job that failed in between would be running its next attempt.
  *
  * @throws when it is kept, and yet in none of BullMQ's lists: they were lost, and no worker will ever come upon it.
  */
 export async function readStored(queue: BullQueue, id: string): Promise<JobRecord | undefined> {
-  for (let looks = 0; looks < LOOKS; looks += 1) {
-    const bullState = await queue.getJobState(id);
+  let before = await queue.getJobState(id);
+  for (let left = LOOKS; left > 0; left -= 1) {
     const job = await queue.getJob(id);
     if (job === undefined) return undefined;
-    const state = bullState === "unknown" ? undefined : stateOf(job, bullState);
-    // It went on between the two questions: what was read belongs to no one moment.
-    if (state === undefined || (job.finishedOn !== undefined && !hasEnded(state))) continue;
-    return recordOf(job, state);
+    const after = await queue.getJobState(id);
+    const state = after === "unknown" ? undefined : stateOf(job, after);
+    const isOfOneMoment = state !== undefined && (job.finishedOn === undefined || hasEnded(state));
+    if (isOfOneMoment && (after === before || left === 1)) return recordOf(job, state);
+    before = after;
   }
   throw new Error(`The job ${id} is in none of BullMQ's lists`);
 }

@@ -75,7 +75,7 @@ describe("a server without memory that may drop nothing (noeviction)", () => {
 
   test("has a claim renewed, so work that goes on keeps its key", async () => {
     let renewedTo = 0;
-    const Charge = chargeTask({ lease: "900ms" }, async () => {
+    const Charge = chargeTask({ lease: 2 }, async () => {
       const granted = await client.call("pexpiretime", KEY);
       await full();
       while (Number((renewedTo = Number(await client.call("pexpiretime", KEY)))) <= Number(granted));

@@ -141,6 +141,31 @@ test("an attempt begins, though the connection broke on which the last one's pro
   line.close();
 });
 
+test("who asks for a job while an attempt of it fails is not told of an attempt that nobody has begun", async () => {
+  const namespace = namespaceOf();
+  const line = await SlowLine.before(server.port);
+  const slow = open(namespace, { connection: server.url.replace(String(server.port), String(line.port)) });
+  const engine = open(namespace);
+  const atWork = new PausePoint();
+  const handler = handlerOf(async () => {
+    await atWork.pass();
+    return { kind: "failed", answer: "", reason: "declined", retry: true };
+  });
+  await engine.work(handler, { concurrency: 1 });
+  const job = jobOf({ attempts: 2, backoff: { type: "fixed", delayMs: 60_000 } });
+  await engine.enqueue([job]);
+  await atWork.reached;
+  line.holdAnswersTo("SELECT state, priority");
+  const asked = slow.get(job.id);
+  await eventually("the state to be asked for", () => line.has("SELECT state, priority"));
+  atWork.resume();
+  await eventually("the attempt to fail", async () => (await engine.get(job.id))?.state === "pending");
+  line.release();
+
+  expect(await asked).toMatchObject({ state: "pending", attempts: 1 });
+  line.close();
+});
+
 test("an engine whose first call found no server works once there is one, and its worker takes jobs again soon", async () => {
   const namespace = namespaceOf();
   const worker = await open(namespace).work(handlerOf(), { concurrency: 1 });
@@ -158,7 +183,7 @@ test("an engine whose first call found no server works once there is one, and it
 
 test("a worker that hears of its job only when another has done it leaves it alone", async () => {
   const namespace = namespaceOf();
-  const brief = { lease: "600ms", stallCheck: "200ms" } as const;
+  const brief = { lease: "1500ms", stallCheck: "300ms" } as const;
   const line = await SlowLine.before(server.port);
   const url = server.url.replace(String(server.port), String(line.port));
   const ran: string[] = [];

@@ -73,11 +73,11 @@ describe("an event loop that stands still for longer than the lease", () => {
 
   test("for less than the lease loses nothing", async () => {
     const { ChargeCustomer } = chargeTask(
-      { ttl: 60, lease: 1 },
+      { ttl: 60, lease: 2 },
       {
         async work() {
           for (let turn = 0; turn < 6; turn += 1) {
-            block(300);
+            block(500);
             await wait(20);
           }
         },
@@ -90,9 +90,9 @@ describe("an event loop that stands still for longer than the lease", () => {
 });
 
 test("work longer than its lease keeps its key in real time", async () => {
-  const { ChargeCustomer } = chargeTask({ ttl: 60, lease: "300ms" }, { work: () => wait(1_000) });
+  const { ChargeCustomer } = chargeTask({ ttl: 60, lease: 1 }, { work: () => wait(2_500) });
   const first = ChargeCustomer.execute(INPUT);
-  await wait(700);
+  await wait(1_800);
 
   expect(await ChargeCustomer.execute(INPUT)).toMatchObject({ status: "skipped", metadata: { state: "processing" } });
   expect(await first).toMatchObject({ status: "success", metadata: {} });
@@ -180,9 +180,9 @@ describe("a server that hangs", () => {
     await own.stop();
 
     expect(second).toMatchObject({ status: "failed", metadata: { code: "store_unavailable" } });
-    expect(secondTook).toBeLessThan(1_500);
+    expect(secondTook).toBeLessThan(3_000);
     expect(firstResult.status).toBe("success");
-    expect(firstTook).toBeLessThan(4_000);
+    expect(firstTook).toBeLessThan(6_000);
     expect(seen.works).toBe(1);
   });
 });

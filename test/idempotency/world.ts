@@ -101,12 +101,25 @@ class MemoryWorld extends BaseWorld {
   }
 }
 
-/** Makes every key with the prefix older: KEYS[] none, ARGV[1] pattern, ARGV[2] milliseconds. */
+/**
+ * Makes every key that fits a pattern older, and gives a life that nobody has changed since the last time back what real time took of it:
+ * a machine that is busy ages nothing. KEYS[1] what stood when the last time was over, ARGV[1] the pattern, ARGV[2] milliseconds.
+ */
 const AGE = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
 for _, key in ipairs(redis.call('KEYS', ARGV[1])) do
-  local left = redis.call('PTTL', key) - ARGV[2]
-  if left > 0 then redis.call('PEXPIRE', key, left) else redis.call('DEL', key) end
+  local ends = redis.call('PEXPIRETIME', key)
+  local seen = redis.call('HMGET', KEYS[1], key .. ' ends', key .. ' left')
+  local left = (tonumber(seen[1]) == ends and tonumber(seen[2]) or ends - now) - ARGV[2]
+  if left > 0 then
+    redis.call('PEXPIREAT', key, now + left)
+    redis.call('HSET', KEYS[1], key .. ' ends', now + left, key .. ' left', left)
+  else
+    redis.call('DEL', key)
+  end
 end
+redis.call('PEXPIRE', KEYS[1], 600000)
 `;
 /** Time passes on both sides in steps: short enough that the server answers before anybody's patience ends. */
 const STEPS = 50;
@@ -138,7 +151,8 @@ class RedisWorld extends BaseWorld {
   async end(): Promise<void> {
     await this.#quiet(); // what goes on in the background may still speak
     this.#client?.disconnect();
-    await this.#control?.eval(AGE, 0, `${this.#prefix}*`, Number.MAX_SAFE_INTEGER);
+    await this.#age(Number.MAX_SAFE_INTEGER);
+    await this.#control?.del(`age of ${this.#prefix}`);
   }
 
   async raw(key: string): Promise<string | undefined> {
@@ -159,10 +173,14 @@ class RedisWorld extends BaseWorld {
     await this.#quiet();
     for (let left = ms; left > 0; left -= step) {
       const now = Math.min(step, left);
-      await this.#control?.eval(AGE, 0, `${this.#prefix}*`, now);
+      await this.#age(now);
       await this.clock.advance(now);
       await this.#quiet();
     }
+  }
+
+  async #age(ms: number): Promise<void> {
+    await this.#control?.eval(AGE, 1, `age of ${this.#prefix}`, `${this.#prefix}*`, ms);
   }
 
   /** Everything that was asked of the server has been answered, and what follows from the answers too. */

@@ -39,7 +39,7 @@ describe("the fingerprint of a slot", () => {
       keepIn(store);
       const renewal = store.disturb("renew", "delay-answer");
       const works = [new PausePoint(), new PausePoint()] as const;
-      const Charge = chargeTask({ fingerprint: true, lease: "1500ms" }, (_, run) => works[run - 1]?.pass());
+      const Charge = chargeTask({ fingerprint: true, lease: 3 }, (_, run) => works[run - 1]?.pass());
       const first = Charge.execute({ paymentId: "pay_1" });
       await works[0].reached;
       const claimed = await storedFingerprint(store);

@@ -110,7 +110,7 @@ describe("a server that pauses its clients", () => {
       config.storeTimeout = "200ms";
     });
     const Charge = chargeTask();
-    await client.client("PAUSE", 1_500, "ALL");
+    await client.client("PAUSE", 4_000, "ALL");
     const startedAt = performance.now();
 
     const paused = await Charge.execute({ paymentId: "pay_1" });
@@ -122,7 +122,7 @@ describe("a server that pauses its clients", () => {
     const next = await Charge.execute({ paymentId: "pay_1" });
 
     expect(paused).toMatchObject({ status: "failed", metadata: { code: "store_unavailable" } });
-    expect(took).toBeLessThan(1_400); // two limits and a pause between them, and some patience with a busy machine
+    expect(took).toBeLessThan(3_500); // two limits and a pause between them, and much patience with a busy machine
     expect(next.status).toBe("success");
     expect(Charge.runs).toBe(1);
   });
@@ -131,10 +131,10 @@ describe("a server that pauses its clients", () => {
     const client = redis.connect();
     keepIn(new RedisStore(client));
     configure((config) => {
-      config.storeTimeout = "400ms";
+      config.storeTimeout = "1s";
     });
     const Charge = chargeTask({}, async () => {
-      await redis.connect().client("PAUSE", 600, "ALL");
+      await redis.connect().client("PAUSE", 1_500, "ALL");
     });
     const events = recordEvents();
 
