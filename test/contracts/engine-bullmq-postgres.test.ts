@@ -9,8 +9,8 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => server.stop());
 
-/** Shorter than anybody would have it, and longer than a busy machine stands still. */
-const impatient = { lease: "3s", stallCheck: "1s", cancelCheck: "100ms", timeLimit: "30s" } as const;
+/** Shorter than anybody would have it, and longer than a busy machine stands still, or claims wait for each other. */
+const impatient = { lease: "8s", stallCheck: "1s", cancelCheck: "100ms", timeLimit: "30s" } as const;
 const open = (namespace: string) => bullmqEngine({ backend: "postgres", connection: server.url, ...impatient })(namespace);
 
 engineContract({ name: "BullMQ on PostgreSQL", describe, it: it.concurrent, expect, source: open, peer: open, patienceMs: 60_000 });
